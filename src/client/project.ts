@@ -26,10 +26,7 @@ async function nearest(root: string, fileName: RegExp): Promise<LocalProject | u
   return parent === root ? undefined : nearest(parent, fileName);
 }
 
-/**
- * The files of the nearest `pipelines/` upward that aren't read because their names end with `.yml` or `.YAML`, as paths from the
- * folder.
- */
+/** The files of the nearest `pipelines/` that aren't read because they end with `.yml` or `.YAML`, as paths from the folder. */
 export async function misnamedFiles(folder: string): Promise<string[]> {
   const found = await nearest(resolve(folder), anyYaml);
   if (found === undefined) return [];
@@ -39,9 +36,7 @@ export async function misnamedFiles(folder: string): Promise<string[]> {
     .map((name) => join(relative(resolve(folder), found.root), "pipelines", name));
 }
 
-/**
- * The name of the first project, in order of names, among the folders directly below one. @returns undefined if there is none.
- */
+/** The name of the first project, by name, directly below a folder. @returns undefined if there is none. */
 export async function projectBelow(folder: string): Promise<string | undefined> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);

@@ -12,9 +12,7 @@ export const commitSchema = z.object({
   changed: z.boolean(),
 });
 
-/**
- * `GET /api/runs/{id}/pipeline`: the pipeline file of a run at `path` and the files it includes, as they ran; secrets are masked.
- */
+/** `GET /api/runs/{id}/pipeline`: a run's pipeline file at `path` and the files it includes, as they ran; secrets are masked. */
 export const ranPipelineSchema = z.object({ path: z.string(), texts: z.record(z.string(), z.string()) });
 
 /** `GET /api/runs/{id}/changes`: what changed since the previous successful run of the same pipeline. */

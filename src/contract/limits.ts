@@ -12,9 +12,7 @@ export const retentionDays = { byDefault: 14, atMost: 3650 } as const;
 /** The most bytes of an artifact. A runner keeps no larger one, and a service accepts none. */
 export const largestArtifact = 8 * 1024 * 1024;
 
-/**
- * The longest pipeline file or included file that is read, in UTF-16 units. Long files are mostly texts: scripts, bodies, data.
- */
+/** The longest pipeline or included file, in UTF-16 units. Long files are mostly texts: scripts, bodies, data. */
 export const largestFile = 1024 * 1024;
 
 /** The most bytes of a run's pipeline files as JSON; larger ones aren't kept. */

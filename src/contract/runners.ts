@@ -130,10 +130,7 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   }),
   passedOn.output,
   passedOn.artifact,
-  /**
-   * The last message: no process of the run is left. The service knows who stopped the run, unless its runner did at the time
-   * limit.
-   */
+  /** The last one: no process is left. The service knows who stopped the run, unless the runner did, at the time limit. */
   z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(timedOutSchema) }),
 ]);
 

@@ -44,25 +44,25 @@ import {
   workspaceName,
 } from "./window/workspace.ts";
 
-/** What every part of a window is composed with. */
+/** What every part of a window is composed from. */
 interface Scope {
   readonly context: vscode.ExtensionContext;
-  /** Shows texts from elsewhere as they are. */
+  /** Shows foreign texts without interpreting them. */
   readonly window: typeof vscode.window;
   readonly log: vscode.LogOutputChannel;
   /** Aborts when the extension ends. */
   readonly signal: AbortSignal;
-  /** Has the window's end dispose of a part. @returns the part. */
+  /** Disposes of a part when the window ends. @returns the part. */
   readonly own: <T extends vscode.Disposable>(part: T) => T;
 }
 
-/** A composed window, as the editor's entry and the commands use it. */
+/** A composed window, as the editor's entry point and the commands use it. */
 export type ComposedWindow = ReturnType<typeof composeWindow>;
 
 /**
- * Makes the parts of a window and wires them. None of them asks a service for anything before it is wanted.
+ * Creates the parts of a window and wires them together. None of them contacts a service before it is needed.
  * @param shutdown what the window's end waits for.
- * @param signal aborts when the extension ends; what has to be disposed of is in the context's subscriptions.
+ * @param signal aborts when the extension ends; whatever must be disposed is in the context's subscriptions.
  */
 export function composeWindow(
   context: vscode.ExtensionContext,
@@ -159,7 +159,7 @@ export function composeWindow(
   };
 }
 
-/** This machine's own service, which is a process of its own. */
+/** This machine's own service, which is a separate process. */
 function ownServiceOf(extensionPath: string): ConnectDeps {
   return {
     folder: dataFolder(process.env),
@@ -197,9 +197,9 @@ interface StatusParts {
   readonly views: TreeViews;
 }
 
-/** The day's number in the status bar, and the badge of the active runs. */
+/** Shows today's usage in the status bar, and the number of active runs as a badge. */
 function showStatus({ session, waits, retries, choice, views }: StatusParts, own: Scope["own"]) {
-  // Behind what others show, so that its growing text moves none of it, and before messages that come and go.
+  // At the end, so that its changing text moves no other item, but before messages that come and go.
   const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 1));
   item.name = "Pipeline Runs: today's runs";
   own(showBadge(views.runs, session.state));
@@ -218,7 +218,7 @@ function showStatus({ session, waits, retries, choice, views }: StatusParts, own
   );
 }
 
-/** The notifications of ends of runs, and of a day that runs low. */
+/** Announces ends of runs, and a day whose runs are running out. */
 function announceEnds(
   { window, log, signal, own }: Scope,
   session: Session,
@@ -253,7 +253,7 @@ function announceEnds(
   );
 }
 
-/** Warns of settings of the workspace's files that the editor leaves out, once they may be read. */
+/** Warns of settings in the workspace's files that the editor ignores, once the workspace is trusted. */
 function watchIgnoredSettings({ context, window, log, own }: Scope): void {
   const warn = () => {
     if (!isTrusted()) return;
@@ -311,7 +311,7 @@ function cliPath(): string | undefined {
   return String(settings().get("cliPath") ?? "").trim() || undefined;
 }
 
-/** Loaded when it is needed, since the reader of pipeline files is large. */
+/** Loads its code only when needed, since the parser of pipeline files is large. */
 async function goOnAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
   const found = isTrusted() ? await Promise.all(localFolders().map((folder) => findProject(folder))) : [];
   const root = found.find((project) => project?.name === run.project)?.root;
@@ -322,7 +322,7 @@ function isTrusted(): boolean {
   return vscode.workspace.isTrusted;
 }
 
-/** Opens a Markdown file as it reads best: rendered, or as text where the editor lacks that. */
+/** Opens a Markdown file rendered, or as text if the editor can't render it. */
 async function openPage(uri: vscode.Uri): Promise<void> {
   await vscode.commands
     .executeCommand("markdown.showPreview", uri)

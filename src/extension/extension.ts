@@ -8,10 +8,10 @@ import { holdsPipelines, watchNeeds } from "./window/activation.ts";
 import { Shutdown } from "./window/shutdown.ts";
 import { putToolOnPath } from "./window/terminalPath.ts";
 
-/** The module's own, since the editor calls a function of the module at the window's end. */
+/** At module level, since the editor calls a function of the module when the window ends. */
 const shutdown = new Shutdown();
 
-/** The editor disposes of the subscriptions meanwhile, and ends the extension's process only then. */
+/** Called while the editor disposes of the subscriptions; it ends the extension's process only when this resolves. */
 export async function deactivate(): Promise<void> {
   if (shutdown.isDone) return;
   const { systemClock } = await import("../machine/clock.ts");
@@ -19,8 +19,8 @@ export async function deactivate(): Promise<void> {
 }
 
 /**
- * Registers what the editor may call, and nothing more: no file is read and no network is touched. The window is composed
- * once something is wanted of it: a command, or a window that has pipelines or a service.
+ * Registers what the editor may call, and nothing more: no file is read and no network is used. The window is composed once it is
+ * needed: for a command, or because it has pipelines or a service.
  */
 export function activate(context: vscode.ExtensionContext): void {
   const own = <T extends vscode.Disposable>(part: T): T => {
@@ -38,7 +38,7 @@ export function activate(context: vscode.ExtensionContext): void {
     );
     return loading;
   };
-  /** Acts on the composed window. An error of its loading is shown at each attempt. */
+  /** Acts on the composed window. If loading it fails, the error is shown at each attempt. */
   const use: Use = async (act) => {
     let window: ComposedWindow;
     try {
@@ -103,7 +103,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
 type Use = <T>(act: (window: ComposedWindow) => Promise<T> | T) => Promise<T | undefined>;
 
-/** @returns a function that gives the editor's support for pipeline files, once; after an error, it tries again. */
+/** @returns a function that sets up the editor's support for pipeline files, once; after an error it tries again. */
 function supportPipelineFiles(
   { workspaceState, subscriptions }: vscode.ExtensionContext,
   use: Use,
@@ -117,7 +117,7 @@ function supportPipelineFiles(
       try {
         const { PipelineFileSupport } = await import("./files/pipelineFileSupport.ts");
         if (!signal.aborted) subscriptions.push(new PipelineFileSupport(pipelineFileDeps, workspaceState));
-        // What a person does next, in a window that has pipelines.
+        // Preloaded: in a window with pipelines, a person is likely to run one next.
         await import("./commands/runPipeline.ts");
       } catch (error) {
         isSupported = false;

@@ -62,9 +62,7 @@ export function resetText(secondsToReset: number, now: number, t: Translate): st
     : t("The count starts again at 00:00 UTC ({0} your time), in {1}.", reset, left);
 }
 
-/**
- * The time of the reset on this machine's clock, for the parameters of {@link resetText}; undefined if it is midnight here too.
- */
+/** The reset's time on this machine's clock, with the parameters of {@link resetText}; undefined if it is midnight here too. */
 export function localReset(secondsToReset: number, now: number): string | undefined {
   const reset = new Date(Math.round((now + secondsToReset * 1000) / 60_000) * 60_000);
   return reset.getHours() === 0 && reset.getMinutes() === 0 ? undefined : timeOfDay(reset.getTime());

@@ -33,10 +33,7 @@ interface NewKeyFlags extends StoreFlags {
   readonly name?: string;
 }
 
-/**
- * The name of the key's org; undefined for the only one. @throws PipelineError `usage` for both an org and `--all-orgs`, and for
- * `--all-orgs` without the role runner.
- */
+/** The name of the key's org; undefined for the only one. @throws PipelineError `usage` for a wrong use of `--all-orgs`. */
 function keyOwner({ role, org, allOrgs }: NewKeyFlags): string | undefined {
   if (allOrgs === undefined && org !== everyOrg) return org;
   if (allOrgs && org === undefined && role === "runner") return everyOrg;

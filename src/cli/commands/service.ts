@@ -91,8 +91,7 @@ async function sizeOf(folder: string): Promise<number> {
 /** `pipeline service where`: the files and folders of this machine's own service and of the tool. Doesn't start one. */
 export async function showWhere(tool: Tool, flags: Flags): Promise<void> {
   const { folder, because } = placeOf(tool, flags);
-  // The parent holds a folder for each version of Node.js. Importing `compiledFolder` for this would split the tool's small
-  // entry.
+  // The parent has a folder per Node.js version. Not from `compiledFolder`, which would split the tool's small entry.
   const compiled = module.getCompileCacheDir?.();
   const facts = {
     dataFolder: folder,

@@ -98,9 +98,7 @@ async function stepsOf(root: string, pipeline: string): Promise<z.infer<typeof s
   return file.parsed.pipeline.steps.map(({ name, type }) => ({ name, type }));
 }
 
-/**
- * Sends one start request. A run that exists, or may exist, is counted, even if the call was cancelled and so cancels its run.
- */
+/** Sends one start request. A run that exists, or may exist, counts, even if the call's cancellation cancels it. */
 async function started(request: StartRequest, root: string | undefined, call: Call): Promise<StartOutcome> {
   const { session, agent, signal } = call;
   const { guard } = session;

@@ -80,9 +80,7 @@ export const outputs = {
   completion: z.object({ shell: z.string(), script: z.string() }),
   page: z.object({ url: z.url() }),
   serve: z.object({ url: z.url(), pid: z.int() }),
-  /**
-   * The facts of a running service are absent if none is running; `runs`, `waiting` and `started-at` also for an older service.
-   */
+  /** A running service's facts are absent if none runs; `runs`, `waiting` and `started-at` also for an older service. */
   "service status": z.object({
     running: z.boolean(),
     /** Whether a person has stopped it. */

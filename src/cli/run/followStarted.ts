@@ -11,10 +11,7 @@ import { failureOf } from "../output/output.ts";
 import type { RunTerminal } from "../tool.ts";
 import { type ProgressDeps, runProgress } from "./progress.ts";
 
-/**
- * `isFollowed` is false with `--detach`, and if the service doesn't show how a run ends. `follow-failed`: the run may still be
- * active.
- */
+/** `isFollowed`: false with `--detach`, or if the service doesn't show a run's end. `follow-failed`: it may still be active. */
 export type Followed =
   | { readonly kind: "run"; readonly run: Run; readonly isFollowed: boolean }
   | { readonly kind: "follow-failed"; readonly run: Run; readonly error: unknown };

@@ -20,10 +20,7 @@ export interface Where {
   readonly root: string | undefined;
 }
 
-/**
- * The names of the pipelines that a command line means: by tag, or as {@link pipelineNames}. @throws PipelineError as
- * `pipelineNames` and `taggedPipelines`.
- */
+/** The pipelines that a command line means, by tag or by name. @throws PipelineError as `pipelineNames` and `taggedPipelines`. */
 export async function wantedPipelines(
   tool: Tool,
   { client, project, root }: Where,
@@ -36,8 +33,7 @@ export async function wantedPipelines(
 }
 
 /**
- * Replaces file names of pipelines, which the command line may also use (`hello.yaml`, `pipelines/hello.yaml`), by the pipelines'
- * names.
+ * Replaces files that the command line names (`hello.yaml`, `pipelines/hello.yaml`) by their pipelines' names.
  * @throws PipelineError `not-found` for a file of another project.
  */
 export async function pipelineNames(

@@ -108,8 +108,7 @@ function meant(line: string, { type, options }: DeclaredInput): InputValue {
 }
 
 /**
- * The values of `--input name=value`; `name=@file` stands for the content of the file or pipe, and `name=@@text` for a text that
- * begins with `@`.
+ * The values of `--input name=value`; `name=@file` takes a file's or pipe's content, `name=@@text` a text that begins with `@`.
  * @throws PipelineError `usage` for a file that can't be read; Interrupted.
  */
 export async function inputValuesOf(

@@ -75,10 +75,7 @@ function wanted(
   });
 }
 
-/**
- * Where each file goes in the folder. Its name comes from elsewhere and may contain folders; files of the same name get distinct
- * paths.
- */
+/** Where each file goes. Its name comes from elsewhere and may have folders; files of one name get distinct paths. */
 function placed(artifacts: readonly Artifact[], folder: string) {
   const taken: (readonly string[])[] = [];
   return artifacts.map((artifact) => {

@@ -65,10 +65,7 @@ export function terminalOf(
   };
 }
 
-/**
- * On Windows, true only in terminals that set a variable of their own, since the old console shows boxes. Elsewhere it depends on
- * the locale.
- */
+/** On Windows true only if a terminal sets its own variable, since the old console shows boxes; elsewhere by the locale. */
 function hasUnicode(env: Environment, platform: NodeJS.Platform): boolean {
   if (platform === "win32") {
     return ["WT_SESSION", "TERM_PROGRAM", "ConEmuTask", "CI"].some((name) => isSet(env, name));

@@ -20,9 +20,7 @@ export interface FollowLogOptions {
   readonly onOpened?: () => void;
   /** Called when the connection breaks, before each attempt to restore it. */
   readonly onBroken?: (error: PipelineError) => void;
-  /**
-   * Called with the first and last number of missing entries, which a service shouldn't leave out; without it, gaps are ignored.
-   */
+  /** Called with the first and last number of missing entries, which should never happen; without it, gaps are ignored. */
   readonly onGap?: (first: number, last: number) => void;
 }
 

@@ -12,10 +12,7 @@ const connectMilliseconds = 8_000;
 
 const variables = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"];
 
-/**
- * Rejects a `/`, `?` or `#` in a password, which would end the host early: messages would show a part of the password as the
- * host.
- */
+/** Rejects `/`, `?` and `#` in a password, which end the host early: messages would show a part of it as the host. */
 const proxyAddress = /^https?:\/\/[^/?#]+\/?$/i;
 
 /**

@@ -20,10 +20,7 @@ export class AbsentEndpoint extends PipelineError {
   }
 }
 
-/**
- * The service runs pipelines on other machines, and needs the start request to bring the pipeline file (contract: "Many
- * machines").
- */
+/** The service runs pipelines on other machines, so a start must bring the pipeline file (contract: "Many machines"). */
 export class DefinitionWanted extends PipelineError {}
 
 /**

@@ -7,8 +7,8 @@ interface McpApi {
 }
 
 /**
- * What agents in this window may use: the tool that comes with the extension, for each folder with pipelines. It has the
- * tool's own login, so it gets no key from here. None where the workspace isn't trusted: its files would say what is run.
+ * The MCP servers for agents in this window: the tool that comes with the extension, for each folder with pipelines. The tool
+ * uses its own login, so it gets no key from here. None in an untrusted workspace, whose files would decide what is run.
  */
 export async function mcpServers(
   { workspace, McpStdioServerDefinition }: McpApi,
@@ -22,7 +22,7 @@ export async function mcpServers(
   return projects.map(({ uri }) => {
     const label = projects.length === 1 ? "Pipeline Runs" : `Pipeline Runs: ${basename(uri.fsPath)}`;
     const args = [join(extensionPath, "dist", "cli.js"), "mcp"];
-    // For a runtime that is Electron; Node.js itself passes over it.
+    // For a runtime that is Electron; Node.js itself ignores it.
     const env = { ELECTRON_RUN_AS_NODE: "1" };
     const { version } = extension.packageJSON;
     const server = new McpStdioServerDefinition(label, process.execPath, args, env, String(version));

@@ -6,21 +6,21 @@ import type { Memento, window as vscodeWindow } from "vscode";
 
 export interface IgnoredSettingsDeps {
   readonly folders: () => readonly string[];
-  /** The file of a workspace that was saved as one, on this machine. */
+  /** The workspace's file on this machine, if the workspace was saved. */
   readonly workspaceFile: () => string | undefined;
   readonly memento: Pick<Memento, "get" | "update">;
   readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
-/** Settings that only the user settings may hold: they decide where the key goes and which program gets it. */
+/** Settings that count only in the user settings. All but `announce` decide where the key goes or which program gets it. */
 const userOnlySettings = ["announce", "baseUrl", "cliPath"];
 const largestRead = 256 * 1024;
 const warnedKey = "toldIgnoredSettings";
 
 /**
- * Warns, once for each set of settings, that the workspace's files set what only the user settings may. The editor
- * ignores such settings silently.
+ * Warns, once for each set of settings, that the workspace's files set what only the user settings may set. The editor ignores
+ * such settings silently.
  */
 export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<void> {
   const { folders, workspaceFile, memento, window, executeCommand } = deps;
@@ -46,7 +46,7 @@ export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<
   if (chosen === settings) await executeCommand("workbench.action.openSettings", "pipelineRuns.");
 }
 
-/** @returns an empty text for what is no readable file; opening a named pipe would block for ever. */
+/** @returns an empty text if there is no readable file; opening a named pipe would block forever. */
 async function beginningOf(path: string): Promise<string> {
   try {
     // Windows has no such flag, and no named pipes among its files.

@@ -9,13 +9,13 @@ export interface NoticeDeps {
   readonly window: Pick<typeof vscodeWindow, "showErrorMessage">;
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly openPosition: (root: string, place: FilePosition) => Thenable<unknown>;
-  /** Notes that the notification of the refused key is shown, so that no other one follows. */
+  /** Records that the notification of the refused key is shown, so that no other one follows. */
   readonly onKeyRefused: () => Promise<void>;
 }
 
-/** What is wrong with a pipeline file. */
+/** A problem of a pipeline file. */
 export class FileProblem extends PipelineError {
-  /** Its project's folder, if known: the file can then be opened. */
+  /** The folder of the file's project, if known, so that the file can be opened. */
   readonly root: string | undefined;
 
   constructor(root: string | undefined, message: string, options: { next?: string; cause?: unknown }) {
@@ -24,7 +24,7 @@ export class FileProblem extends PipelineError {
   }
 }
 
-/** Nothing is started in a workspace that isn't trusted. */
+/** Thrown because nothing is started in an untrusted workspace. */
 export class Untrusted extends PipelineError {
   constructor() {
     const why = t("Pipelines of a workspace that isn't trusted are not run: their steps run programs.");
@@ -32,7 +32,7 @@ export class Untrusted extends PipelineError {
   }
 }
 
-/** Shows an error with its next step as a button; of several problems in a file the first. Resolves when it is answered. */
+/** Shows an error with its next step as a button, and only the first of a file's problems. Resolves when it is answered. */
 export async function showProblem(error: unknown, deps: NoticeDeps): Promise<void> {
   if (isKeyRefused(error)) await deps.onKeyRefused();
   const text =
@@ -79,13 +79,10 @@ function isKeyRefused(error: unknown): boolean {
   return error instanceof PipelineError && error.type === "unauthorized";
 }
 
-/**
- * In characters. A problem begins with its position; an endless text, as a hostile service may send, is not searched
- * further.
- */
+/** In characters. A problem begins with its position, and a hostile service may send an endless text. */
 const longestSearched = 4_000;
 
-/** The first position that a problem of a pipeline file names. */
+/** The first position that the text of a file's problem names. */
 export function findPosition(text: string): FilePosition | undefined {
   const [, path, line, column] =
     /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, longestSearched)) ?? [];

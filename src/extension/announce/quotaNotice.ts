@@ -18,16 +18,16 @@ export interface QuotaNoticeDeps {
 }
 
 /**
- * Says once a day, in one window, that few of the day's runs are left: from 80 % used, as the status bar's warning colour
- * does. Nothing once they are used up: a refused start says that.
+ * Says once a day, in one window, that few of the day's runs are left: from 80 % used, like the status bar's warning colour. Says
+ * nothing once they are used up, since a refused start does.
  */
 export function watchQuota(deps: QuotaNoticeDeps): Disposable {
-  // Where no claim can be stored, each would be the first.
+  // If claims can't be stored, every claim would count as the first.
   const claimed = new Set<string>();
   return deps.session.state.observe(() => void noticeOnce(deps, claimed));
 }
 
-/** @param claimed the names of the days that this window has claimed. */
+/** @param claimed the names that this window has claimed, one for each day. */
 async function noticeOnce(deps: QuotaNoticeDeps, claimed: Set<string>): Promise<void> {
   const { session, claims, window, isOn, switchOff, executeCommand } = deps;
   const state = session.state.value;
@@ -40,7 +40,7 @@ async function noticeOnce(deps: QuotaNoticeDeps, claimed: Set<string>): Promise<
   if (claimed.has(name)) return;
   claimed.add(name);
   if (!(await claims.claim(name))) return;
-  // Nothing that a later run makes untrue: an editor's notification can't be taken back.
+  // Stays true after later runs, since an editor's notification can't be changed.
   const text = t(
     "At least {0} of today's {1} runs are used. The count starts again at 00:00 UTC.",
     org.usage.runsToday,

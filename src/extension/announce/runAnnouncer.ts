@@ -30,22 +30,22 @@ export interface AnnouncerDeps {
   readonly showProblem: (error: unknown) => Promise<void>;
 }
 
-/** In milliseconds: how long a window waits, for another to announce a run that it did not start. */
+/** In milliseconds: how long a window lets others go first with a run that it didn't start. */
 const announceDelay = { focused: 500, others: 2000 } as const;
 /** In milliseconds. */
 const statusBarTime = 8000;
 
 /**
- * Announces the ends of runs that the setting asks for: of runs that this window started, and of those that the
- * service's events report, such as the same key's runs from a terminal. Only one window announces each, the one that
- * started the run before others. An end of this window's own that is not announced shows in the status bar.
+ * Announces the ends of runs that the setting asks for: of runs that this window started, and of those that the service's events
+ * report, such as the same key's runs from a terminal. Only one window announces each, preferably the one that started the run.
+ * An unannounced end of this window's own run shows in the status bar.
  */
 export class RunAnnouncer implements Disposable {
   readonly #deps: AnnouncerDeps;
   readonly #listening: Disposable;
-  /** Runs whose end the cancelling command shows. */
+  /** Runs whose end is shown by the command that cancels them. */
   readonly #suppressed = new Set<string>();
-  /** Runs that this window follows, and active runs of which events told. */
+  /** Runs that this window follows, and active runs that events reported. */
   readonly #own = new Set<string>();
   readonly #active = new Set<string>();
 
@@ -58,7 +58,7 @@ export class RunAnnouncer implements Disposable {
     this.#listening.dispose();
   }
 
-  /** Announces no end of this run, which the cancelling command shows. @returns a function that undoes it. */
+  /** Keeps this run's end from being announced, since the cancelling command shows it. @returns a function that undoes this. */
   suppress(runId: string): () => void {
     this.#suppressed.add(runId);
     return () => this.#suppressed.delete(runId);
@@ -66,7 +66,7 @@ export class RunAnnouncer implements Disposable {
 
   /**
    * Follows a run that this window started, and announces its end.
-   * @param runAgain starts the pipeline again, when the person asks for it.
+   * @param runAgain starts the pipeline again, if the person asks for it.
    */
   async follow(
     client: ServiceClient,
@@ -95,7 +95,7 @@ export class RunAnnouncer implements Disposable {
       );
       return;
     }
-    // The failed step's message, logged above, says it in more detail. This window's key started the run.
+    // The failed step's message, logged above, says more. This window's key started the run.
     const isSaid = failedStep(run)?.step.message !== undefined;
     const reason = isSaid ? undefined : reasonText(run, started.actor);
     log.info(`${nameOf(run)}: ${run.runId} ${run.status}${reason === undefined ? "" : `: ${reason}`}`);
@@ -112,7 +112,7 @@ export class RunAnnouncer implements Disposable {
     }
   }
 
-  /** Shows the success of a run that the service's own tool followed; nothing else is known of it. */
+  /** Shows the success of a run that the service's own tool followed; nothing else is known about the run. */
   announceDone(pipeline: string): void {
     this.#showInStatusBar(`$(check) ${withoutIcons(t("{0} succeeded", pipeline))}`);
   }
@@ -139,7 +139,7 @@ export class RunAnnouncer implements Disposable {
     await this.#announce(run, isMine, () => again().catch(showProblem));
   }
 
-  /** Whether this window shows the end elsewhere; then no other window announces it. */
+  /** Whether this window shows the end in another way; if so, no other window announces it. */
   async #isShownElsewhere(run: Run): Promise<boolean> {
     if (this.#own.has(run.runId)) return true;
     if (!this.#suppressed.delete(run.runId)) return false;
@@ -157,7 +157,7 @@ export class RunAnnouncer implements Disposable {
     const text = endText(run, isMine);
     const chosen =
       endKind(run) === "failure"
-        ? // Enter presses the first button, so that is not the one that uses a run of the day.
+        ? // Enter presses the first button, so that isn't the one that uses a run of the day.
           await window.showErrorMessage(text, openLog, ...(isMine ? [again] : []), noMore)
         : await window.showInformationMessage(text, openLog, noMore);
     if (chosen === again) await runAgain();
@@ -200,19 +200,19 @@ function stepLine({ name, status, message }: RunStep): string {
   return `${name}: ${status}${message === undefined ? "" : `: ${message}`}`;
 }
 
-/** Which ends of runs are announced, from the fewest to the most; the values of the setting `pipelineRuns.announce`. */
+/** Which ends of runs are announced, from the fewest to the most: the values of the setting `pipelineRuns.announce`. */
 const announceLevels = ["none", "myFailures", "mine", "failures", "all"] as const;
 
 export type AnnounceLevel = (typeof announceLevels)[number];
 
 const announceByDefault = "myFailures" satisfies AnnounceLevel;
 
-/** @param value as the settings hold it, unchecked. */
+/** @param value the unchecked value in the settings. */
 export function readAnnounceLevel(value: unknown): AnnounceLevel {
   return announceLevels.find((level) => level === value) ?? announceByDefault;
 }
 
-/** An unknown status is a failure. */
+/** An unknown status counts as a failure. */
 function endKind({ status }: Pick<Run, "status">): "success" | "failure" | "cancelled" {
   return status === "succeeded" ? "success" : status === "cancelled" ? "cancelled" : "failure";
 }
@@ -234,7 +234,7 @@ function isAnnounced(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boo
   }
 }
 
-/** The highest level at which ends like this one are not announced, and as many of the others as possible still are. */
+/** The highest level that leaves out ends like this one and still announces as many others as possible. */
 function quieterLevel(level: AnnounceLevel, run: Pick<Run, "status">, isMine: boolean): AnnounceLevel {
   if (endKind(run) !== "failure") return level === "all" ? "failures" : "myFailures";
   return isMine ? "none" : "myFailures";
@@ -242,7 +242,7 @@ function quieterLevel(level: AnnounceLevel, run: Pick<Run, "status">, isMine: bo
 
 const longestInputs = 60;
 
-/** The end of a run as one sentence, with what it was given in short. @param isMine whether this window's key started it. */
+/** The end of a run as one sentence, with a short form of its inputs. @param isMine whether this window's key started it. */
 export function endText(run: Run, isMine: boolean): string {
   const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
   const name = inputs === undefined ? nameOf(run) : t("{0} with {1}", nameOf(run), inputs);

@@ -29,8 +29,8 @@ export interface CancelDeps {
 
 /**
  * “Cancel Run…”: cancels an active run of the org, and resolves once its slot is free.
- * @param argument `{ runId }` of a row or a lens; without it, the person's own run if no other is active, else the one
- * that they pick.
+ * @param argument `{ runId }` of a row or a lens; without it, the person's own run if no other is active, else the one that they
+ * pick.
  */
 export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<void> {
   const runId = runIdOf(argument);
@@ -41,7 +41,7 @@ export async function cancelRun(deps: CancelDeps, argument?: unknown): Promise<v
 
 /**
  * Cancels runs and waits until their slots are free, with a notification.
- * @throws PipelineError when one can't be cancelled; the others are cancelled all the same.
+ * @throws PipelineError if one can't be cancelled; the others are cancelled all the same.
  */
 export async function cancelRuns(
   client: ServiceClient,
@@ -94,7 +94,7 @@ async function cancelPicked(client: ServiceClient, deps: CancelDeps): Promise<vo
   if (picked !== undefined) await cancelRuns(client, [picked], deps);
 }
 
-/** The row or lens itself shows what becomes of the run, so a word in the status bar is enough. */
+/** Cancels the run of a row or a lens, which shows the outcome itself, so progress in the status bar is enough. */
 async function cancelGiven(client: ServiceClient, runId: string, deps: CancelDeps): Promise<void> {
   const { runs, window } = deps;
   const known = runs.find(runId) ?? { runId };

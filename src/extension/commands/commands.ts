@@ -2,13 +2,13 @@ import type { ComposedWindow } from "../compose.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
 import type { RunPipelineDeps } from "./runPipeline.ts";
 
-/** What the window has for its commands. Each takes only what its own type names. */
+/** What the window provides to its commands. Each command takes only what its own type names. */
 type CommandDeps = ComposedWindow["commandDeps"];
 
-/** What a command does. Its arguments come from a keybinding, a menu or a link: the command checks them. */
+/** A command. Its arguments come from a keybinding, a menu or a link, so it checks them. */
 type Command = (deps: CommandDeps, ...args: readonly unknown[]) => Promise<void>;
 
-/** Every command that the manifest contributes, by its id. A command's code is loaded when it is first used. */
+/** Every command that the manifest contributes, by id. A command's code is loaded when it is first used. */
 export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.cancel": async (deps, run) => (await import("./cancelRun.ts")).cancelRun(deps, run),
   "pipelineRuns.cancelMine": async (deps) => (await import("./cancelRun.ts")).cancelMyRuns(deps),
@@ -45,7 +45,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),
 };
 
-/** The page of the docs that comes with the extension. */
+/** A page of the docs that come with the extension. */
 const whatCounts = "docs/what-counts.md";
 
 async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Promise<void> {

@@ -23,12 +23,12 @@ interface ApiKeyDeps {
 
 type Valid = Exclude<Target, { kind: "invalid" }>;
 
-/** “Set API Key…”: asks for a key of the service in use, tries it, and stores it in the editor's secret storage. */
+/** “Set API Key…”: asks for a key of the service in use, tests it, and stores it in the editor's secret storage. */
 export async function setApiKey(deps: ApiKeyDeps): Promise<void> {
   await enterKey(validTarget(deps), deps);
 }
 
-/** Asks for a key of a service; this workspace uses it from then on. */
+/** Asks for a key of a service, which this workspace then uses. */
 async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   const { keys, choice, session, window, signal } = deps;
   const origin = originOf(where);
@@ -55,7 +55,7 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
       if ((await window.showErrorMessage(refused, again)) === again) await enterKey(where, deps);
       return;
     }
-    // A service that is down keeps no key from being stored.
+    // A key can be stored even while the service is down.
     told = t("The API key was saved, but could not be tested. {0}", describeError(error));
   }
   const before = await choice.keyFor(origin);
@@ -73,7 +73,7 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   void window.showInformationMessage(told);
 }
 
-/** Stores a key of an unknown org under its org, or removes it if the service no longer accepts it. */
+/** Moves a key of an unknown org to its org, or removes it if the service no longer accepts it. */
 async function settle(
   kept: StoredKey,
   where: Valid,
@@ -87,7 +87,7 @@ async function settle(
   }
 }
 
-/** “Remove API Key”: removes a key of the service in use; of several, the one that the person picks. */
+/** “Remove API Key”: removes a key of the service in use; if there are several, the one that the person picks. */
 export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
   const { keys, choice, window } = deps;
   const target = validTarget(deps);
@@ -124,7 +124,7 @@ interface KeyItem extends QuickPickItem {
   readonly kept: StoredKey;
 }
 
-/** A stored key as a row; it shows nothing of the key itself. */
+/** A stored key as a row, which shows nothing of the key itself. */
 function keyItem(kept: StoredKey, isInUse: boolean): KeyItem {
   return {
     label: `${isInUse ? "$(check)" : "$(key)"} ${orgNameOf(kept)}`,
@@ -162,7 +162,7 @@ interface ChooseKeyDeps extends ApiKeyDeps {
 interface Row extends QuickPickItem {
   readonly isInUse?: boolean;
   readonly act?: () => Promise<void>;
-  /** What its button does. */
+  /** The action of the row's button. */
   readonly remove?: () => Promise<void>;
 }
 

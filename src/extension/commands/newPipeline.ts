@@ -6,7 +6,7 @@ import { type FileProject, FileProjects } from "../files/fileProjects.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { exampleName, nameTyped, problemOfNewPipeline } from "./newPipelineName.ts";
 
-/** “New File…”: creates a pipeline file from a template and opens it where editing continues. */
+/** “New File…”: creates a pipeline file from a template and opens it at the place to edit. */
 export async function newPipeline(window: typeof vscode.window): Promise<void> {
   const project = await pickProject(window);
   if (project === undefined) return;
@@ -28,7 +28,7 @@ export async function newPipeline(window: typeof vscode.window): Promise<void> {
   }
   const file = vscode.Uri.joinPath(folder, `${nameTyped(typed)}.yaml`);
   const edit = new vscode.WorkspaceEdit();
-  // A file may have been created meanwhile.
+  // Another file may have been created in the meantime.
   edit.createFile(file, { overwrite: false, contents: new TextEncoder().encode(template.text) });
   if (!(await vscode.workspace.applyEdit(edit))) {
     await window.showErrorMessage(t("{0} could not be created.", file.fsPath));

@@ -18,14 +18,14 @@ interface RetryDeps extends ChooseStartDeps {
 
 /**
  * “Retry at 00:00 UTC…”: defers a start until the day's count starts again.
- * @param given as `pipelineRuns.run` takes it; without it, the person picks.
+ * @param given as for `pipelineRuns.run`; without it, the person picks.
  */
 export async function retryAtReset(deps: RetryDeps, given?: unknown): Promise<void> {
   const start = await chooseStart(deps, t("Run a Pipeline at 00:00 UTC"), given);
   if (start !== undefined) await deferToReset(deps, start);
 }
 
-/** Defers a start until the day's count starts again, and offers to take that back. */
+/** Defers a start until the day's count starts again, and offers to cancel that. */
 export async function deferToReset(
   deps: Pick<RetryDeps, "retries" | "signal" | "log" | "window">,
   start: ChosenStart,
@@ -89,7 +89,7 @@ interface StopWaitingDeps {
   readonly window: Pick<typeof vscodeWindow, "showQuickPick" | "showInformationMessage">;
 }
 
-/** “Stop Waiting”: a waiting start leaves the queue; of several, the one that the person picks. */
+/** “Stop Waiting”: takes a waiting start out of the queue; if there are several, the one that the person picks. */
 export async function stopWaiting({ waits, window }: StopWaitingDeps): Promise<void> {
   const items = waits.current.value.map(waitItem);
   if (items.length === 0) {

@@ -13,14 +13,14 @@ import type { RowContext } from "../views/runRow.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { areOfSeveralProjects, inputsText, momentText, statusText } from "../window/runText.ts";
 
-/** Runs of the service to pick from, and what their rows tell besides. */
+/** Runs of the service to pick from, and other facts for their rows. */
 export interface PickableRuns extends Pick<RowContext, "me" | "serviceNow" | "now"> {
-  /** Undefined where the service lists none. */
+  /** Undefined if the service doesn't list runs. */
   readonly runs: readonly Run[] | undefined;
 }
 
 /**
- * Lists runs beside the org, whose reply alone decides whether the service is there.
+ * Lists runs and reads the org, whose reply alone decides whether the service is there.
  * @throws PipelineError as `ServiceClient.orgAndTime`.
  */
 export async function pickableRuns(
@@ -92,7 +92,7 @@ const offered = 50;
 
 /**
  * The run that the argument names, else one that the person picks from the newest.
- * @returns undefined when the person leaves, or if there is none, which is said.
+ * @returns undefined if the person cancels, or there is none, which a notification says.
  * @throws PipelineError as `ServiceClient.run` and `ServiceClient.runs`.
  */
 export async function recentRun(
@@ -115,7 +115,7 @@ export async function recentRun(
 const runSchema = z.object({ runId: z.string().check(z.minLength(1)) });
 
 /**
- * The run of a command's argument: `{ runId }` of a row, a lens or a keybinding, or the id itself.
+ * Reads the run in a command's argument: `{ runId }` of a row, a lens or a keybinding, or the id itself.
  * @returns undefined without an argument.
  * @throws PipelineError `usage` for anything else.
  */

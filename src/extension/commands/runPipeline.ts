@@ -10,8 +10,7 @@ import { type RecentRunDeps, recentRun } from "./pickRun.ts";
 export type RunPipelineDeps = StartPipelineDeps & ChooseStartDeps;
 
 /**
- * “Run Pipeline…” and “Run with Inputs…”: starts the pipeline that the argument names, else one that the person picks or
- * types.
+ * “Run Pipeline…” and “Run with Inputs…”: starts the pipeline that the argument names, else one that the person picks or types.
  * @param given see `readRunArgument`.
  */
 export async function runPipeline(
@@ -30,7 +29,7 @@ interface RunAgainDeps extends RecentRunDeps {
   readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
-/** “Run Again…”: starts a run's pipeline again, as its file is now, with the run's inputs. */
+/** “Run Again…”: starts a run's pipeline again, from the current file, with the run's inputs. */
 export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<void> {
   const words = { title: t("Run Again"), placeHolder: t("Select the run to run again") };
   const run = await recentRun(argument, words, deps);
@@ -39,7 +38,7 @@ export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<
   await deps.executeCommand("pipelineRuns.run", { pipeline, project, inputs: inputsAgain(run) });
 }
 
-/** “Run From Failed Step…”: starts a run's pipeline at the step that failed, as a new run. @param argument a run, or its failed step. */
+/** “Run From Failed Step…”: starts a new run at a run's failed step. @param argument a run, or its failed step. */
 export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promise<void> {
   const words = {
     title: t("Run From Failed Step"),

@@ -8,21 +8,21 @@ import type { Session } from "../session/session.ts";
 
 export interface MachineServiceDeps {
   readonly session: Pick<Session, "restart">;
-  /** This machine's own service, whichever one the window uses. */
+  /** This machine's own service, even if the window uses another one. */
   readonly ownService: () => ConnectDeps;
   readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;
   readonly signal: AbortSignal;
 }
 
-/** “Start This Machine's Service”: also where a person has stopped it. @throws as `connectEmbedded`. */
+/** “Start This Machine's Service”: starts it even if a person has stopped it. @throws as `connectEmbedded`. */
 export async function startService({ session, ownService, signal }: MachineServiceDeps): Promise<void> {
   await connectEmbedded({ ...ownService(), start: "asked" }, signal);
   session.restart();
 }
 
 /**
- * “Stop This Machine's Service”: cancels its runs, after a question, and keeps every window from starting it again before a
- * person asks. @throws as `stopEmbedded`.
+ * “Stop This Machine's Service”: cancels its runs, after asking, and keeps every window from starting it until a person asks for
+ * it. @throws as `stopEmbedded`.
  */
 export async function stopService(deps: MachineServiceDeps): Promise<void> {
   const { session, ownService, signal } = deps;
@@ -31,7 +31,7 @@ export async function stopService(deps: MachineServiceDeps): Promise<void> {
   session.restart();
 }
 
-/** “Restart This Machine's Service”: cancels its runs, after a question; waiting starts go on. @throws as `restartEmbedded`. */
+/** “Restart This Machine's Service”: cancels its runs, after asking; starts go on waiting. @throws as `restartEmbedded`. */
 export async function restartService(deps: MachineServiceDeps): Promise<void> {
   const { session, ownService, signal } = deps;
   if (!(await mayEndRuns(t("Restart"), deps))) return;
@@ -39,12 +39,12 @@ export async function restartService(deps: MachineServiceDeps): Promise<void> {
   session.restart();
 }
 
-/** Asks the person where runs are active there, of whichever org. */
+/** Asks the person if the service has active runs, of any org. */
 async function mayEndRuns(
   button: string,
   { ownService, window, signal }: MachineServiceDeps,
 ): Promise<boolean> {
-  // One that is too old to say is too old to be asked to stop.
+  // A service that is too old to report its runs is also too old to be asked to stop.
   const state = await (await findEmbedded(ownService(), signal))?.client.serviceState(signal);
   const active = state?.runs.length ?? 0;
   if (active === 0) return true;

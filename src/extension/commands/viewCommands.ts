@@ -17,7 +17,7 @@ interface RefreshRunsDeps {
 }
 
 /**
- * “Refresh Runs”: reads the org and its runs again, or tries to reach the service again. Errors show in the view and the
+ * “Refresh Runs”: reads the org and its runs again, or tries to reach the service again. Errors are shown in the view and the
  * status bar.
  */
 export async function refreshRuns({ session, runs, signal }: RefreshRunsDeps): Promise<void> {
@@ -42,8 +42,8 @@ interface OpenInBrowserDeps {
 }
 
 /**
- * “Open in Browser”: opens the service's page of the run, or of all runs without one. This machine's own service signs
- * the browser in by a link that works once; any other asks the person to sign in.
+ * “Open in Browser”: opens the service's page of the run, or of all runs without one. This machine's own service signs the
+ * browser in with a link that works once; any other asks the person to sign in.
  * @throws PipelineError `breaks-contract` for a link to another origin.
  */
 export async function openInBrowser(deps: OpenInBrowserDeps, argument?: unknown): Promise<void> {
@@ -91,7 +91,7 @@ interface OpenPipelineDeps {
 
 const fileSchema = z.object({ root: z.string(), path: z.string() });
 
-/** “Open Pipeline File”: opens the file of a row of the Pipelines view. @throws PipelineError `usage` for no such row. */
+/** “Open Pipeline File”: opens the file of a row of the Pipelines view. @throws PipelineError `usage` for any other argument. */
 export async function openPipeline({ openFile }: OpenPipelineDeps, argument?: unknown): Promise<void> {
   const file = fileSchema.safeParse(argument);
   if (!file.success) {

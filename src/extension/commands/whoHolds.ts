@@ -22,9 +22,9 @@ interface WhoHoldsDeps extends CancelDeps {
 }
 
 /**
- * “Who Holds the Slot”: lists the active runs live, with whose they are and how long they may still take, and offers to
- * cancel one (a member may cancel any), to open its log, or to wait for its end.
- * @param given as `pipelineRuns.run` takes it: what is run once the slot is free.
+ * “Who Holds the Slot”: lists the active runs live, with their owners and remaining times, and offers to cancel one (a member may
+ * cancel any), to open its log, or to wait for its end.
+ * @param given as for `pipelineRuns.run`: what to run once the slot is free.
  */
 export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<void> {
   const { executeCommand } = deps;
@@ -34,8 +34,8 @@ export async function whoHolds(deps: WhoHoldsDeps, given?: unknown): Promise<voi
 }
 
 /**
- * The same, for the start that a run stands in the way of.
- * @param wanted its pipeline; undefined where the person only looks.
+ * The same for a start that is waiting for the slot.
+ * @param wanted the start's pipeline; undefined if the person is only looking.
  * @param run starts it, or lets the person pick.
  */
 export async function showHolders(
@@ -75,7 +75,7 @@ export async function showHolders(
   }
 }
 
-/** Waits for a run's end with a notification. @returns false when the person stops waiting. */
+/** Waits for a run's end with a notification. @returns false if the person stops waiting. */
 async function hasEnded(client: ServiceClient, run: Run, deps: WhoHoldsDeps): Promise<boolean> {
   const stopped = new AbortController();
   try {
@@ -126,7 +126,7 @@ interface HolderItem extends QuickPickItem {
   readonly choice: HolderChoice;
 }
 
-/** Lists the active runs and what can be done about each, until it is answered or left; the list updates itself. */
+/** Lists the active runs with the choices for each, until the person picks one or leaves; the list updates itself. */
 export async function pickHolder(first: SlotHolders, deps: HolderPickDeps): Promise<HolderChoice> {
   const { window, session, clock, ahead, wanted } = deps;
   let holders = first;
@@ -151,7 +151,7 @@ export async function pickHolder(first: SlotHolders, deps: HolderPickDeps): Prom
     if (told === undefined) return;
     const before = holders;
     holders = told;
-    // Only then, so that it does not move under the reader.
+    // Redrawn only when other runs are active, so that the list doesn't move under the reader.
     if (keyOf(told) !== keyOf(before)) list();
     showTimeLeft();
   });
@@ -190,7 +190,7 @@ function itemsOf(run: Run, me: string, { wanted, ahead }: HolderPickDeps): Holde
   ];
 }
 
-/** Start and latest end, in the person's own time zone. */
+/** The start, in the person's own time zone, and the time limit. */
 function timesOf({ createdAt, timeLimitSeconds }: Run, ahead: number | undefined): string[] {
   if (ahead === undefined || createdAt === undefined) return [];
   const since = t("since {0}", timeOfDay(Date.parse(createdAt) - ahead));

@@ -14,13 +14,13 @@ export interface Analysis {
   readonly parsed: ParsedPipeline;
 }
 
-/** What an open document's project has, and a part of it as it is now, with unsaved changes. */
+/** The project around an open document, and the current text of an included file, with unsaved changes. */
 export interface Projects {
   readonly around: (uri: Uri) => ProjectAround;
   readonly partOf: (uri: Uri, path: string) => { readonly uri: Uri; readonly text: string } | undefined;
 }
 
-/** The analysis of each open document, made once a version. */
+/** The analysis of each open document, made once per version. */
 export class Analyses {
   readonly around: Projects["around"];
   readonly partOf: Projects["partOf"];
@@ -39,7 +39,7 @@ export class Analyses {
     return analysis;
   }
 
-  /** A part has changed, which others may include. */
+  /** Forgets all analyses: an included file has changed. */
   forget(): void {
     this.#known = new WeakMap();
   }
@@ -55,15 +55,15 @@ export function analyse(
   return { text, outline: outlineOf(text, readPart), parsed: parsePipeline(text, path, readPart, isThere) };
 }
 
-/** The paths of the parts that a file includes. Those that its parts include are known only where it has no problem. */
+/** The paths of the files that a file includes. Those that included files include are known only if it has no problem. */
 export function partsOf({ outline, parsed }: Pick<Analysis, "outline" | "parsed">): readonly string[] {
   const inner = parsed.kind === "valid" ? [...parsed.parts.keys()] : [];
   const own = outline.steps.flatMap(({ include }) => include?.text ?? []);
-  // It may be written as `./parts/a.yaml`.
+  // The path may be written as `./parts/a.yaml`.
   return [...own, ...inner].map((path) => posix.normalize(path));
 }
 
-/** Whether a change of the file at a path may change what is wrong with a file. */
+/** Whether a change of the file at a path may change the problems of an analysed file. */
 export function dependsOn(analysis: Pick<Analysis, "outline" | "parsed">, path: string): boolean {
   const parts = partsOf(analysis);
   return parts.includes(path) || (analysis.parsed.kind === "invalid" && parts.length > 0);
@@ -78,7 +78,7 @@ export interface TextPosition {
 /** A problem of a pipeline file as the editor underlines it. */
 export interface ShownProblem {
   readonly message: string;
-  /** It runs nevertheless. */
+  /** A warning: the pipeline can still run. */
   readonly isWarning?: boolean;
   readonly from: TextPosition;
   readonly to: TextPosition;
@@ -89,7 +89,7 @@ export function shownProblem({ text, outline }: Analysis, problem: Problem): Sho
   return { message: problem.message, from: positionAt(text, start), to: positionAt(text, end) };
 }
 
-/** What mends the problem that is shown at a span; undefined where it isn't known. */
+/** The fix for the problem shown at a span; undefined if there is none. */
 export function fixFor({ text, outline, parsed }: Analysis, span: Span, message: string): Fix | undefined {
   const problems = parsed.kind === "invalid" ? parsed.problems : [];
   const problem = problems.find(

@@ -27,7 +27,7 @@ interface WatchedFile {
 }
 
 export interface FailedStepsDeps {
-  /** Reads a run's steps into the list, which is told anew then. @throws PipelineError when they can't be had. */
+  /** Reads a run's steps into the list, which then emits a change. @throws PipelineError if they can't be read. */
   readonly readSteps: (runId: string, signal: AbortSignal) => Promise<void>;
   readonly memento: Pick<Memento, "get" | "update">;
   readonly show: (uri: string, failed: FailedStep | undefined) => void;
@@ -36,9 +36,7 @@ export interface FailedStepsDeps {
 
 const longestMessage = 300;
 
-/**
- * Marks in each pipeline file the step at which its last run failed, until a later run succeeds or the step is edited.
- */
+/** Marks in each pipeline file the step at which its last run failed, until a later run succeeds or the step is edited. */
 export function failedSteps({ readSteps, memento, show, log }: FailedStepsDeps) {
   const ended = new AbortController();
   const { signal } = ended;
@@ -57,7 +55,7 @@ export function failedSteps({ readSteps, memento, show, log }: FailedStepsDeps) 
       log.warn(`The steps of ${run.runId} could not be read: ${describeError(error)}`);
     }
   };
-  /** Reads them one run after the other, so that many failures don't crowd the service. */
+  /** Reads the steps of one run after the other, so that many failures don't burden the service. */
   const wantSteps = (run: Run) => {
     if (run.steps !== undefined || requested.has(run)) return;
     requested.add(run);
@@ -71,7 +69,7 @@ export function failedSteps({ readSteps, memento, show, log }: FailedStepsDeps) 
     show(uri, failed);
   };
   return {
-    /** Takes the current runs and files; files by their address. */
+    /** Takes the current runs and the files by address. */
     update: (list: RunListState, files: ReadonlyMap<string, WatchedFile>): void => {
       for (const [uri, file] of files) {
         const run = runsOf(list, file.pipeline, file.project).judged;
@@ -112,12 +110,12 @@ function failedOf(
 
 const key = "failedSteps";
 const kept = 100;
-/** The runs' ids and the marks of their steps, latest first. */
+/** The runs' ids and the hashes of their failed steps, latest first. */
 const marksSchema = z.catch(z.array(z.tuple([z.string(), z.string()])), []);
 
 /**
- * Whether the failed step's text is the same as when this was first asked of the run, so that an edited step is not blamed
- * any more. What is kept of the text is a hash, also over a reload.
+ * Whether the failed step's text is the same as when this was first asked for the run, so that an edited step isn't blamed any
+ * more. A hash of the text is kept, even across a reload.
  */
 function isUnchanged(memento: FailedStepsDeps["memento"], runId: string, text: string): boolean {
   const mark = hash("sha256", text, "base64url").slice(0, 16);

@@ -8,7 +8,7 @@ export interface FileProblemsDeps {
   /** Replaces the shown problems of a file, by its address. */
   readonly show: (uri: string, problems: readonly ShownProblem[]) => void;
   readonly clock: Pick<Clock, "after">;
-  /** The known files, or what is in them, have changed. */
+  /** Called when the known files or their contents have changed. */
   readonly onChange: () => void;
 }
 
@@ -17,18 +17,18 @@ const typingPause = 250;
 
 interface KnownFile {
   readonly project: string;
-  /** Whether it is only included by others, and no pipeline of the project by itself. */
+  /** Whether the file is only included by others and isn't a pipeline by itself. */
   readonly isPart: boolean;
   readonly analysis: Analysis;
 }
 
-/** The problems of every pipeline file of the window's projects, as they are typed or change on the disk. */
+/** The problems of every pipeline file in the window's projects, updated as files are typed in or change on disk. */
 export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
   const files = new Map<string, KnownFile>();
   const shown = new Map<string, string>();
-  /** By the file's address: what cancels the reading of a document that is typed in. */
+  /** By the file's address: cancels the delayed reading of a document that is being typed in. */
   const typing = new Map<string, () => void>();
-  /** Only changes, since the editor redraws all that it is given. */
+  /** Shows only changes, since the editor redraws everything that it is given. */
   const showOf = (uri: string, problems: readonly ShownProblem[]) => {
     const told = JSON.stringify(problems);
     if ((shown.get(uri) ?? "[]") === told) return;
@@ -45,9 +45,9 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
     }));
     showOf(uri, told);
   };
-  /** The projects that are shown once all of some files is read. */
+  /** During `together`: the projects to show when it ends. */
   let later: Set<string> | undefined;
-  /** Two files of one name are a problem of both, so a project's files are shown together. */
+  /** If two files share a name, both have a problem, so a project's files are shown together. */
   const showProject = (project: string) => {
     if (later !== undefined) {
       later.add(project);
@@ -78,7 +78,7 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
       return files;
     },
     remove,
-    /** Shows what the act puts and removes once it is over, whatever comes of it. */
+    /** Shows everything that `act` puts and removes once it ends, even if it fails. */
     together: async (act: () => Promise<void>): Promise<void> => {
       const changed = new Set<string>();
       later = changed;
@@ -89,7 +89,7 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
         for (const project of changed) showProject(project);
       }
     },
-    /** A document that is typed in; its problems show after a pause. */
+    /** Puts a document that is being typed in, after a pause. */
     typed: (uri: string, put: () => void): void => {
       typing.get(uri)?.();
       typing.set(uri, clock.after(typingPause, put));
@@ -110,7 +110,7 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
   };
 }
 
-/** The analysis of a file that was read; an unreadable one has no text. */
+/** The analysis of a file that was read; an unreadable file has an empty text. */
 export function analysisOf({ text: written = "", parsed }: Pick<ReadPipeline, "text" | "parsed">): Analysis {
   const text = written.replace(/^\uFEFF/, "");
   return { text, outline: outlineOf(text), parsed };

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { findProject } from "../../client/project.ts";
 import { ObservableValue } from "../window/observable.ts";
 
-/** A project of the window: a folder with `pipelines/`, or where that would be. */
+/** A project of the window: a folder with `pipelines/`, or one that would hold it. */
 export interface FileProject {
   readonly root: vscode.Uri;
   /** The folder's name; a service may know the project by another. */
@@ -30,7 +30,7 @@ export class FileProjects implements vscode.Disposable {
     return this.current.value.find(({ root }) => isPipelineOf(root, uri));
   }
 
-  /** The project in whose folder a file is. */
+  /** The project whose folder contains a file. */
   projectAround(uri: vscode.Uri): FileProject | undefined {
     return this.current.value.find(({ root }) => pathIn(root, uri) !== undefined);
   }
@@ -47,12 +47,12 @@ async function projectAt(folder: vscode.Uri): Promise<FileProject> {
   return { root, name: found?.name ?? basename(folder.path) };
 }
 
-/** `pipelines/<name>.yaml` right under the project's root, and nothing else. */
+/** Whether a file is `pipelines/<name>.yaml` directly below the project's root. */
 function isPipelineOf(root: vscode.Uri, uri: vscode.Uri): boolean {
   return /^pipelines\/[^/]+\.yaml$/.test(pathIn(root, uri) ?? "");
 }
 
-/** A file's path in a folder; undefined for a file elsewhere. */
+/** A file's path relative to a folder; undefined for a file elsewhere. */
 export function pathIn(root: vscode.Uri, uri: vscode.Uri): string | undefined {
   if (uri.scheme !== root.scheme || uri.authority !== root.authority) return undefined;
   const folder = `${root.path.replace(/\/$/, "")}/`;

@@ -10,7 +10,7 @@ import { logUri } from "../log/runUri.ts";
 import { type Analyses, fixFor, positionAt, type ShownProblem, type TextPosition } from "./analyses.ts";
 import type { FailedStep } from "./failedSteps.ts";
 
-/** Registers the language features for pipeline files, whatever language the editor takes them for. */
+/** Registers the language features for pipeline files, whatever language the editor detects. */
 export function offerLanguage(
   files: vscode.DocumentSelector,
   analyses: Analyses,
@@ -32,7 +32,7 @@ export function offerLanguage(
   );
 }
 
-/** The hover text of `hoverAt`; parts of the file are shown as code, never as Markdown. */
+/** Shows what `hoverAt` finds; parts of the file are shown as code, never as Markdown. */
 function hovers(analyses: Analyses): vscode.HoverProvider {
   return {
     provideHover(document, position) {
@@ -46,10 +46,10 @@ function hovers(analyses: Analyses): vscode.HoverProvider {
   };
 }
 
-/** The `source` of every diagnostic of ours. */
+/** The `source` of all our diagnostics. */
 const source = "Pipeline Runs";
 
-/** Offers what mends a problem, and the log of a failed step's run. */
+/** Offers the fix for a problem, and the log of a failed step's run. */
 function fixes(analyses: Analyses): vscode.CodeActionProvider {
   return {
     provideCodeActions(document, _range, { diagnostics }) {
@@ -104,7 +104,7 @@ function logOf(diagnostic: vscode.Diagnostic): vscode.CodeAction | undefined {
   return action;
 }
 
-/** The characters that open the suggestions: of a value, a list's entry, a flow map, an expression. */
+/** The characters that open the suggestions: for a value, a list's entry, a flow map, an expression. */
 const triggers = [" ", "-", "{", "$", ".", "("] as const;
 
 function completions(analyses: Analyses): vscode.CompletionItemProvider {
@@ -142,7 +142,7 @@ const kinds: Readonly<Record<Suggestion["kind"], vscode.CompletionItemKind>> = {
   whole: vscode.CompletionItemKind.Snippet,
 };
 
-/** The inputs, the resources and the steps, for the outline, the breadcrumbs and Go to Symbol. */
+/** The inputs, resources and steps, for the outline, the breadcrumbs and Go to Symbol. */
 function symbols(analyses: Analyses): vscode.DocumentSymbolProvider {
   return {
     provideDocumentSymbols(document) {
@@ -181,7 +181,7 @@ function symbol(
   return new vscode.DocumentSymbol(label, detail, kind, rangeOf(document, whole), rangeOf(document, shown));
 }
 
-/** From a use to the definition, and from an `include` to the part, or to the input that it is given. */
+/** Goes from a use to the definition, and from an `include` to the included file or to the input that it is given. */
 function definitions(analyses: Analyses): vscode.DefinitionProvider {
   return {
     provideDefinition(document, position) {
@@ -284,7 +284,7 @@ export function showFailedStep(
   const { runId, pipeline, message, from, to } = failed;
   const diagnostic = new vscode.Diagnostic(rangeBetween(from, to), message, vscode.DiagnosticSeverity.Error);
   diagnostic.source = source;
-  // The editor runs no command from here, but it opens a document.
+  // The link can't run a command, but it can open a document.
   diagnostic.code = { value: runId, target: vscode.Uri.from(logUri(runId, pipeline)) };
   collection.set(uri, [diagnostic]);
 }

@@ -16,11 +16,11 @@ type Lens = Required<Command>;
 interface LensState {
   readonly pipeline: string;
   readonly project: string;
-  /** Where the file is on this machine: the project's folder, and the file's path in it with forward slashes. */
+  /** The file on this machine: the project's folder, and the file's path in it with forward slashes. */
   readonly file: { readonly root: string; readonly path: string } | undefined;
   readonly problems: number;
   readonly runs: PipelineRuns;
-  /** The file's pipeline; undefined where it has problems. */
+  /** The pipeline in the file now; undefined if it has problems. */
   readonly pipelineNow: Pipeline | undefined;
   readonly wait: Wait | undefined;
   /** On the service's clock, in milliseconds since 1970. */
@@ -29,7 +29,7 @@ interface LensState {
 
 const longestName = 60;
 
-/** The code lenses of a pipeline file: to run or cancel it, and its last result. */
+/** The code lenses of a pipeline file: run, cancel, and its last result. */
 export function lensesOf(state: LensState): readonly Lens[] {
   const { runs } = state;
   const last = runs.last === undefined ? [] : [lastLens(runs.last, state.now)];
@@ -120,7 +120,7 @@ function iconOf(status: string): string {
   return ["failed", "timed-out", "lost"].includes(status) ? "$(error)" : "$(circle-slash)";
 }
 
-/** A time ago, in one unit. */
+/** A past time, in one unit. */
 function agoText(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   if (minutes < 1) return t("just now");
@@ -145,11 +145,11 @@ export interface PipelineRuns {
   readonly active: Run | undefined;
   /** Its newest stopped run. */
   readonly last: Run | undefined;
-  /** Its newest run that ended by itself, and so says whether the pipeline works. */
+  /** Its newest run that ended by itself, and so shows whether the pipeline works. */
   readonly judged: Run | undefined;
 }
 
-/** The start of a project's pipeline that waits for a slot. One that names no project may be any project's. */
+/** A project's start that waits for a slot. One that names no project may belong to any. */
 export function waitOf(waits: readonly Wait[], pipeline: string, project: string): Wait | undefined {
   return waits.find((wait) => wait.pipeline === pipeline && (wait.project ?? project) === project);
 }

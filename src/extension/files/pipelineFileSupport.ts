@@ -25,9 +25,9 @@ export interface PipelineFileDeps {
   readonly log: Pick<vscode.LogOutputChannel, "warn">;
 }
 
-/** The number of a project's files that are read without being open. */
+/** The most files of a project that are read without being open. */
 const mostFiles = 1_000;
-/** How many of them are shown together: two of one name are a problem of both, so each showing looks at all. */
+/** How many of them are shown together. Each showing checks all files: if two share a name, both have a problem. */
 const shownTogether = 50;
 
 /** The editor's support for pipeline files: problems, language features, code lenses and failed steps. */
@@ -44,16 +44,16 @@ export class PipelineFileSupport implements vscode.Disposable {
   readonly #lenses: ReturnType<typeof runLenses>;
   /** The current projects' watchers and language features. */
   #ofProjects: readonly vscode.Disposable[] = [];
-  /** The language features of parts that aren't in `pipelines/`, for these addresses. */
+  /** The language features of included files outside `pipelines/`, for these addresses. */
   #ofParts: { readonly uris: string; readonly offered: vscode.Disposable } | undefined;
-  /** The files in `pipelines/` and `parts/`, by the project's root. A file elsewhere is offered once another includes it. */
+  /** The files in `pipelines/` and `parts/`, by project root. A file elsewhere is offered once another file includes it. */
   readonly #includable = new Map<string, Set<string>>();
   /** The addresses of unopened files whose problems depend on their own text alone. */
   readonly #alone = new Set<string>();
-  /** The addresses of other files that those of a project name, by its root. */
+  /** The addresses of other files that a project's files name, by its root. */
   readonly #named = new Map<string, Set<string>>();
   #reading = Promise.resolve();
-  /** The projects whose files will be read anew. */
+  /** The projects whose files will be read again. */
   readonly #due = new Set<FileProject>();
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
@@ -145,7 +145,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     for (const project of projects) this.#survey(project);
   }
 
-  /** What is read of the disk may be costly, and the last of it has to be what is there now: one after the other. */
+  /** Runs readings of the disk one after the other: they may be costly, and the last must see the current state. */
   #enqueue(act: () => Promise<void> | void): void {
     this.#reading = this.#reading
       .then(act)
@@ -154,7 +154,7 @@ export class PipelineFileSupport implements vscode.Disposable {
       );
   }
 
-  /** Reads all files of a project anew. */
+  /** Reads all files of a project again. */
   #survey(project: FileProject): void {
     if (this.#due.has(project)) return;
     this.#due.add(project);
@@ -214,7 +214,7 @@ export class PipelineFileSupport implements vscode.Disposable {
       this.#alone.add(address);
       return parsePipeline(text, path, alone(readPart), alone(isThere));
     });
-    // It may have been opened meanwhile, and then its document is newer; or its project may be gone.
+    // The file may have been opened in the meantime, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
     if (read.isGone) this.#problems.remove(uri.toString());
     else if (!read.text || read.text !== known?.text || mayInclude(read.text) || !sameFiles(read, known))
@@ -243,7 +243,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     return path !== undefined && this.#included(project).has(path) ? project : undefined;
   }
 
-  /** The paths of all files that those of a project include. */
+  /** The paths of all files that a project's files include. */
   #included(project: FileProject | undefined): ReadonlySet<string> {
     const root = project?.root.toString();
     return new Set(
@@ -253,7 +253,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     );
   }
 
-  /** Offers the language features in the open parts, and shows their problems. */
+  /** Offers the language features in open included files, and shows their problems. */
   #updateParts(): void {
     for (const [address, { isPart }] of [...this.#problems.files]) {
       if (isPart && this.#projectOfPart(vscode.Uri.parse(address)) === undefined)
@@ -277,7 +277,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     for (const part of parts) if (!this.#problems.files.has(part.uri.toString())) this.#put(part);
   }
 
-  /** Checks the files anew that may include a document whose text has changed. */
+  /** Checks again the files that may include a document whose text has changed. */
   #partChanged(uri: vscode.Uri): void {
     const project = this.#projects.projectAround(uri);
     const path = project && pathIn(project.root, uri);
@@ -361,7 +361,7 @@ export class PipelineFileSupport implements vscode.Disposable {
   }
 }
 
-/** Whether two readings of a text found the same files. */
+/** Whether two readings of a text found the same other files. */
 function sameFiles({ parsed: one }: Pick<Analysis, "parsed">, { parsed: other }: Analysis): boolean {
   const warnings = (parsed: Analysis["parsed"]) => (parsed.kind === "valid" ? parsed.warnings : undefined);
   return isDeepStrictEqual(warnings(one), warnings(other));
@@ -374,12 +374,12 @@ function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
   );
 }
 
-/** Whether a document counts: one whose file is gone stays open, but is no file of its project unless it is changed. */
+/** Whether a document counts. One whose file was deleted stays open, but counts only with unsaved changes. */
 function isThere({ uri, isClosed, isDirty }: vscode.TextDocument): boolean {
   return !isClosed && (isDirty || uri.scheme !== "file" || existsSync(uri.fsPath));
 }
 
-/** A pattern of this file alone. */
+/** A pattern that matches only this file. */
 function patternOf(uri: vscode.Uri): vscode.RelativePattern {
   const folder = vscode.Uri.joinPath(uri, "..");
   const name = uri.path.slice(folder.path.length).replace(/^\//, "");

@@ -62,7 +62,7 @@ export function runLenses({ analyses, runs, waits, nameOf }: LensDeps) {
   };
 }
 
-/** The editor drops a plain space behind an icon. */
+/** Uses a no-break space after an icon, since the editor drops a plain one. */
 function apart(title: string): string {
   return title.replace(/^(\$\([^)]*\)) /, "$1\u00a0");
 }

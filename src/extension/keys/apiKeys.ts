@@ -5,9 +5,9 @@ import type { SecretStorage } from "vscode";
 import * as z from "zod/mini";
 import type { Org } from "../../contract/org.ts";
 
-/** A stored key; all that is known of it is in the secret's own value. */
+/** A stored key. Everything known about it is in the secret's own value. */
 const storedKeySchema = z.object({
-  /** The origin that it is bound to, see `originOf`. */
+  /** The origin to which it is bound, see `originOf`. */
   origin: z.string(),
   /** The service's address; undefined for this machine's own. */
   baseUrl: z.optional(z.string()),
@@ -32,20 +32,20 @@ export interface EnteredKey {
 }
 
 /**
- * The API keys in the editor's secret storage, each bound to the origin it was entered for, so that a changed base URL
- * never gets another origin's key (contract: "The extension").
+ * The API keys in the editor's secret storage, each bound to the origin it was entered for, so that a changed base URL never gets
+ * another origin's key (contract: "The extension").
  *
- * Each org of an origin has its own secret, whose name follows from both, so that windows that add keys at the same time
- * overwrite no list of each other's.
+ * Each org of an origin has its own secret, named after both, so that windows that add keys at the same time don't overwrite each
+ * other's.
  */
 export class ApiKeys {
   readonly #secrets: SecretStorage;
   readonly #none: string;
   readonly #now: () => number;
-  /** How often a key was changed, by whichever window. */
+  /** How often any window has changed a key. */
   #changes = 0;
 
-  /** @param none a file for the windows of all profiles, as secrets are. While it is there, no key is stored. */
+  /** @param none a file shared by the windows of all profiles, as secrets are. While it exists, no key is stored. */
   constructor(secrets: SecretStorage, none: string, now: () => number = Date.now) {
     this.#secrets = secrets;
     this.#none = none;
@@ -53,18 +53,18 @@ export class ApiKeys {
   }
 
   /**
-   * The keys of all origins, oldest first. Where none is stored, the secret storage isn't asked: a window that opens would
-   * wait for it, and the system might ask the person to unlock a keyring for nothing.
+   * The keys of all origins, oldest first. If none is stored, the secret storage isn't asked: an opening window would wait for
+   * it, and the system might ask the person to unlock a keyring for nothing.
    */
   async list(): Promise<StoredKey[]> {
     if (existsSync(this.#none)) return [];
     const changes = this.#changes;
     const names = (await this.#secrets.keys()).filter(isOurs);
-    // Written at once, so that no key is stored meanwhile that would then be taken for none.
+    // Written synchronously, so that a key stored in the meantime isn't missed.
     if (names.length === 0 && changes === this.#changes) noteNone(this.#none);
     const read = await Promise.allSettled(names.map((name) => this.#read(name)));
     const kept = read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    // An unreadable key hides none of the others, unless there are no others.
+    // An unreadable key is an error only if no other can be read.
     const [failed] = read.filter((one) => one.status === "rejected");
     if (failed !== undefined && kept.length === 0) throw failed.reason;
     return kept
@@ -72,7 +72,7 @@ export class ApiKeys {
       .sort((one, other) => one.addedAt - other.addedAt || (one.name < other.name ? -1 : 1));
   }
 
-  /** Stores a key, in place of the one of the same org, or of an unknown org, of its origin. */
+  /** Stores a key, replacing the origin's key of the same org, or of an unknown org. */
   async add({ origin, baseUrl, key, org }: EnteredKey): Promise<StoredKey> {
     const name = nameOf(origin, org?.orgId);
     const before = await this.#read(name);
@@ -89,8 +89,8 @@ export class ApiKeys {
   }
 
   /**
-   * Stores a key under its org, once the service reports it: a key of an earlier version, or one entered while the
-   * service was out of reach. A key that the org got meanwhile stays.
+   * Stores a key under its org, once the service reports it: a key of an earlier version, or one entered while the service was
+   * out of reach. A key that the org got in the meantime stays.
    */
   async setOrg(kept: StoredKey, org: Pick<Org, "orgId" | "orgName">): Promise<StoredKey> {
     const name = nameOf(kept.origin, org.orgId);
@@ -143,19 +143,19 @@ function noteNone(file: string): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, "");
   } catch {
-    // The storage is asked each time.
+    // Ignored: the storage is then asked each time.
   }
 }
 
 const prefix = "key:";
-/** Earlier versions stored one key an origin, unencoded, under the origin's name. */
+/** Earlier versions stored one key per origin, unencoded, under the origin's name. */
 const earlier = "apiKey:";
 
 function isOurs(name: string): boolean {
   return name.startsWith(prefix) || name.startsWith(earlier);
 }
 
-/** A secret's name is not secret, so it is a hash. */
+/** Secrets' names aren't secret, so the name is a hash. */
 function nameOf(origin: string, orgId: string | undefined): string {
   return prefix + hash("sha256", JSON.stringify([origin, orgId ?? null])).slice(0, 32);
 }

@@ -7,9 +7,9 @@ import { Emitter } from "../window/observable.ts";
 import { chosenServiceKey } from "../window/storedState.ts";
 import type { ApiKeys, StoredKey } from "./apiKeys.ts";
 
-/** The person's choice for this workspace, which no file of the workspace can make. */
+/** The person's choice for this workspace, which the workspace's files can't make. */
 const chosenSchema = z.discriminatedUnion("kind", [
-  /** This machine's own service, as its own user. */
+  /** This machine's own service, with its own token. */
   z.object({ kind: z.literal("own") }),
   z.object({
     kind: z.literal("key"),
@@ -18,7 +18,8 @@ const chosenSchema = z.discriminatedUnion("kind", [
     origin: z.string(),
     baseUrl: z.optional(z.string()),
     /**
-     * Whether the service differed from the settings' one when it was chosen; if not, the choice ends with the setting.
+     * Whether the service differed from the one in the settings when it was chosen; if not, the choice ends when that setting
+     * changes.
      */
     overrides: z.boolean(),
   }),
@@ -26,18 +27,18 @@ const chosenSchema = z.discriminatedUnion("kind", [
 
 type Chosen = z.infer<typeof chosenSchema>;
 
-/** Why a window uses its service and its key. */
+/** Why a window uses its service and key. */
 export type Source =
-  /** A person chose it for this workspace. */
+  /** A person chose them for this workspace. */
   | "chosen"
-  /** The base URL of the settings, and the first key that was entered for it. */
+  /** The base URL in the settings, and the first key entered for it. */
   | "settings"
-  /** There is no base URL: this machine's own service. */
+  /** This machine's own service, since there is no base URL. */
   | "default";
 
 /**
- * The service and the key that this window uses: those of the settings, unless the person chooses others for the
- * workspace. A key goes only to the origin that it was entered for.
+ * The service and key that this window uses: those of the settings, unless the person chooses others for the workspace. A key
+ * goes only to the origin that it was entered for.
  */
 export class ServiceChoice {
   readonly changed = new Emitter<void>();
@@ -54,7 +55,7 @@ export class ServiceChoice {
   target(): Target {
     const chosen = this.#chosen();
     if (chosen === undefined) return this.#settings();
-    // The address was valid when it was stored, maybe by a version with other rules.
+    // The address was valid when stored, but perhaps by a version with other rules.
     const address = chosen.kind === "own" ? undefined : chosen.baseUrl;
     return targetAt(address ?? "", t("The chosen service can't be used."));
   }
@@ -64,7 +65,7 @@ export class ServiceChoice {
     return this.#settings().kind === "embedded" ? "default" : "settings";
   }
 
-  /** The key in use for an origin; undefined without one, and for this machine's own service with its own token. */
+  /** The entered key in use for an origin; undefined if there is none, and for this machine's own service with its own token. */
   async keyFor(origin: string): Promise<StoredKey | undefined> {
     const chosen = this.#chosen();
     if (chosen?.kind === "own") return undefined;
@@ -73,7 +74,7 @@ export class ServiceChoice {
     return ofOrigin.find(({ name }) => name === chosen?.name) ?? ofOrigin[0];
   }
 
-  /** As {@link keyFor}, the key alone. */
+  /** The text of the key that {@link keyFor} returns. */
   async get(origin: string): Promise<string | undefined> {
     return (await this.keyFor(origin))?.key;
   }
@@ -87,7 +88,7 @@ export class ServiceChoice {
     return this.#store({ kind: "key", name, origin, baseUrl, overrides });
   }
 
-  /** Chooses a key that was just entered, unless it is in use anyway. */
+  /** Chooses a key that was just entered, unless it is already in use. */
   async use(key: StoredKey): Promise<void> {
     const target = this.target();
     const isUsed =
@@ -97,7 +98,7 @@ export class ServiceChoice {
     if (!isUsed) await this.choose(key);
   }
 
-  /** Follows a key whose name changed when its org became known. */
+  /** Keeps the choice of a key whose name changed when its org became known. */
   async keyRenamed(before: string, now: StoredKey): Promise<void> {
     const chosen = this.#chosen();
     if (chosen?.kind === "key" && chosen.name === before) await this.#store({ ...chosen, name: now.name });
@@ -118,7 +119,7 @@ export class ServiceChoice {
     if (!read.success) return undefined;
     if (read.data.kind === "own" || read.data.overrides) return read.data;
     const settings = this.#settings();
-    // The choice was among the keys of a service that the settings no longer name.
+    // A choice among the keys of one service ends when the settings name another.
     return settings.kind !== "invalid" && originOf(settings) === read.data.origin
       ? { ...read.data, baseUrl: settings.kind === "remote" ? settings.baseUrl.href : undefined }
       : undefined;
@@ -127,7 +128,7 @@ export class ServiceChoice {
 
 /** The service that the settings name. */
 export type Target =
-  /** No base URL: this machine's own. */
+  /** No base URL: this machine's own service. */
   | { readonly kind: "embedded" }
   | { readonly kind: "remote"; readonly baseUrl: URL }
   | { readonly kind: "invalid"; readonly error: PipelineError };
@@ -138,7 +139,7 @@ export function readTarget(settings: Pick<WorkspaceConfiguration, "get">): Targe
   return targetAt(text, t("The setting pipelineRuns.baseUrl can't be used."));
 }
 
-/** The service at an address; this machine's own for none. @param unusable what is said of an address that is none. */
+/** The service at an address; this machine's own for an empty one. @param unusable the message for an invalid address. */
 function targetAt(address: string, unusable: string): Target {
   if (address === "") return { kind: "embedded" };
   try {
@@ -156,7 +157,7 @@ export function originOf(target: Exclude<Target, { kind: "invalid" }>): string {
   return target.kind === "embedded" ? ownOrigin : target.baseUrl.origin;
 }
 
-/** The origin as the beginning of a sentence. */
+/** The origin for people, at the beginning of a sentence. */
 export function originText(origin: string): string {
   return origin === ownOrigin ? t("This machine's own service") : origin;
 }

@@ -16,7 +16,7 @@ interface ArtifactDeps {
 }
 
 /**
- * A file that a step kept, from the service, with the key in the header and in no address.
+ * Reads an artifact from the service, with the key in a header and in no URL.
  * @throws PipelineError as `ServiceClient.run` and `readArtifact`.
  */
 export async function openArtifact(uri: UriParts, deps: ArtifactDeps): Promise<ReadableFile | undefined> {
@@ -41,7 +41,7 @@ export async function openArtifact(uri: UriParts, deps: ArtifactDeps): Promise<R
 const margin = "  ";
 const mostShown = 100;
 
-/** The files that the steps kept, such as screenshots, as links; no lines for none. */
+/** Links to the files that steps kept, such as screenshots; no lines if there are none. */
 export function artifactLines(run: Run): TextLine[] {
   const kept = run.artifacts ?? [];
   if (kept.length === 0) return [];

@@ -8,7 +8,7 @@ export interface FileLink {
   readonly kind: "place";
   readonly start: number;
   readonly end: number;
-  /** As it was written; relative to the project's folder, or absolute. */
+  /** As written: relative to the project's folder, or absolute. */
   readonly path: string;
   /** Both count from 1. */
   readonly line: number;
@@ -18,18 +18,18 @@ export interface FileLink {
 /** Longer lines are data, not messages. */
 const longestLine = 4_000;
 const mostLinks = 20;
-/** `:3:5` and `:3` after a path, as most programs print it, and `(3,5)`, as .NET and TypeScript do. */
+/** `:3:5` and `:3` after a path, as most programs print positions, and `(3,5)`, as .NET and TypeScript do. */
 const positions = /:(\d{1,7})(?::(\d{1,6}))?(?!\d)|\((\d{1,7}),(\d{1,6})\)/g;
-/** Not part of a printed path. */
+/** Characters that don't occur in a printed path. */
 const notInPath = /[\s"'`()<>[\]{}|,;:*?=\u2500-\u257f]/;
-/** From the first slash to what no path has, after a space, a quote or the like. */
+/** From the first slash to the next character that no path has; after a space, a quote or similar. */
 const absolutePath = /(?<=^|[\s"'`(=[])(?:[A-Za-z]:[\\/]|\/)[^\s"'`()<>[\]{}|,;:*?=]{2,1000}/g;
-/** With a folder or an extension, so that neither a time nor `name:3` counts as a file. */
+/** Has a folder or an extension, so that neither a time nor `name:3` counts as a file. */
 const likePath = /^(?!\/\/)(?=.*[^\d.])(?:.*[/\\][^/\\]+|[^/\\]*\.[A-Za-z]\w{0,11})$/;
 
 /**
- * The possible file positions in a line of a log: `src/a.ts:10:3`, `a.ts(10,3)`, an absolute path, with or without
- * `file://`. Linear in the line's length; whether a file exists is not checked.
+ * The possible file positions in a line of a log: `src/a.ts:10:3`, `a.ts(10,3)`, an absolute path, with or without `file://`.
+ * Linear in the line's length; doesn't check whether a file exists.
  */
 export function findFileLinks(text: string): FileLink[] {
   if (text.length > longestLine) return [];
@@ -50,7 +50,7 @@ export function findFileLinks(text: string): FileLink[] {
     .sort((one, other) => one.start - other.start);
 }
 
-/** Absolute paths without a position; they lead to the file's beginning. */
+/** Absolute paths without a position, which lead to the file's beginning. */
 function wholePaths(text: string, others: readonly FileLink[]): FileLink[] {
   const found: FileLink[] = [];
   for (const match of text.matchAll(absolutePath)) {
@@ -72,7 +72,7 @@ function pathStart(text: string, from: number, end: number): number {
   return isDrive && start - 2 >= from && /[\\/]/.test(text.charAt(start)) ? start - 2 : start;
 }
 
-/** In milliseconds: a run may create files. */
+/** In milliseconds. Short, since a run may create files. */
 const cacheTime = 10_000;
 const mostKnown = 1_000;
 
@@ -94,8 +94,8 @@ export function projectFilesIn(root: string, clock: Clock) {
   };
   /**
    * The absolute path of a file that a log names.
-   * @param named absolute, or relative to the project's folder, unchecked.
-   * @returns undefined if it is no file, or is outside the folder, also by a link.
+   * @param named absolute, or relative to the project's folder; unchecked.
+   * @returns undefined if it isn't a file, or is outside the folder, even through a link.
    */
   return (named: string): Promise<string | undefined> => {
     if (clock.monotonic() - since > cacheTime || known.size >= mostKnown) {

@@ -16,7 +16,7 @@ import { LogSnapshot, LogText } from "./logText.ts";
 import { ownLine, textStyles } from "./textLine.ts";
 
 export interface FollowedLogDeps {
-  /** A client of the service as it is now. */
+  /** Returns a client of the service at its current address. */
   readonly connect: (signal: AbortSignal) => Promise<ServiceClient>;
   /** The origin of the service in use; undefined without a valid one. */
   readonly origin: () => string | undefined;
@@ -24,17 +24,17 @@ export interface FollowedLogDeps {
   readonly timeText: (instant: string) => string;
   /** See `stepToGoOnAt`. */
   readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
-  /** Called when the document changes, no faster than an editor reads it. */
+  /** Called when the document changes, but no faster than an editor reads it. */
   readonly onChange: () => void;
 }
 
-/** In milliseconds: how often the run is read when its log names an unknown step. */
+/** In milliseconds: how often the run is read while its log names an unknown step. */
 const askEvery = 1_000;
 /** In milliseconds: how long a stopped run's log may load before its beginning is shown. */
 const longestBlank = 1_500;
 const retryBounds = { shortest: 2_000, longest: 30_000 } as const;
 
-/** One run's log, read from the service until the run stops or the document closes, also after connections break. */
+/** One run's log, read from the service until the run stops or the document closes, even across broken connections. */
 export class FollowedLog implements Disposable {
   readonly runId: string;
   readonly #deps: FollowedLogDeps;
@@ -43,7 +43,7 @@ export class FollowedLog implements Disposable {
   readonly #apiKeys = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   #text: LogText | undefined;
-  /** Shown while nothing of the run was read. */
+  /** Shown until something of the run has been read. */
   #fault: string | undefined;
   #lastSequence = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
@@ -66,7 +66,7 @@ export class FollowedLog implements Disposable {
     return this.#ready.promise;
   }
 
-  /** The run as last reported; undefined before. */
+  /** The run as last reported; undefined before that. */
   get run(): Run | undefined {
     return this.#text?.run;
   }
@@ -76,7 +76,7 @@ export class FollowedLog implements Disposable {
     return this.#changes.revision();
   }
 
-  /** The snapshot that the editor read last; it may not show it yet. */
+  /** The snapshot that the editor last read, which it may not show yet. */
   get read(): LogSnapshot | undefined {
     return this.#read;
   }
@@ -90,7 +90,7 @@ export class FollowedLog implements Disposable {
     return snapshot;
   }
 
-  /** Takes a run of the service's events. */
+  /** Takes a run from the service's events. */
   update(run: Run): void {
     // A stop is shown once the log is complete.
     if (this.#text === undefined || !isActive(run)) return;
@@ -98,7 +98,7 @@ export class FollowedLog implements Disposable {
     this.#changes.notify();
   }
 
-  /** Ends the pause before the next attempt: the service is there, or there is another key. */
+  /** Ends the pause before the next attempt, since the service is back or the key has changed. */
   retryNow(): void {
     this.#retrySignal.abort();
     this.#retrySignal = new AbortController();
@@ -148,7 +148,7 @@ export class FollowedLog implements Disposable {
         reconnect: (until) => this.#connect(until),
         onOpened: () => {
           text.setNotice(undefined);
-          // The log of a stopped run arrives at once.
+          // Not for a stopped run, whose log arrives at once.
           if (isBusy) this.#ready.resolve();
           this.#changes.notify();
         },
@@ -159,8 +159,7 @@ export class FollowedLog implements Disposable {
       signal,
     );
     text.end();
-    // The end and the beginning change separately, since the editor would treat a change of both as a change of
-    // everything.
+    // Changes the end and the beginning separately, since the editor would treat a change of both as a change of everything.
     await this.#changes.shown();
     // The service may have restarted.
     const ended = await (await this.#connect(signal)).run(this.runId, signal);
@@ -174,7 +173,7 @@ export class FollowedLog implements Disposable {
     this.#origin ??= origin();
     if (origin() !== this.#origin) throw usesAnother();
     const client = await connect(signal);
-    // The settings may have been changed meanwhile.
+    // The settings may have changed in the meantime.
     if (origin() !== this.#origin) throw usesAnother();
     this.#apiKeys.add(client.apiKey);
     return client;
@@ -187,7 +186,7 @@ export class FollowedLog implements Disposable {
     this.#changes.notify();
   }
 
-  /** Reads the steps where no events report them. */
+  /** Reads the steps, in case no events report them. */
   async #askForSteps(text: LogText): Promise<void> {
     const { clock } = this.#deps;
     if (this.#isAsking || clock.monotonic() - this.#askedAt < askEvery) return;
@@ -198,7 +197,7 @@ export class FollowedLog implements Disposable {
       text.setRun(await (await this.#connect(signal)).run(this.runId, signal), undefined);
       this.#changes.notify();
     } catch {
-      // The log goes on, and shows errors of the service itself.
+      // Ignored: following the log goes on, and shows the service's own errors.
     } finally {
       this.#isAsking = false;
     }
@@ -225,7 +224,7 @@ export class FollowedLog implements Disposable {
     return isElsewhere || isRefused(error);
   }
 
-  /** @param milliseconds left out: until `retryNow`. */
+  /** @param milliseconds undefined to pause until `retryNow`. */
   async #pause(milliseconds: number | undefined, signal: AbortSignal): Promise<void> {
     const either = anySignal([signal, this.#retrySignal.signal]);
     const over =
@@ -247,7 +246,7 @@ const finalTypes: ReadonlySet<string> = new Set([
   "breaks-contract",
 ]);
 
-/** Another service may have another run of this id. */
+/** Thrown because another service may have a different run with this id. */
 function usesAnother(): PipelineError {
   return new PipelineError("usage", t("This window now uses another service."), {
     next: t("The log continues once the window uses the run's service again."),
@@ -264,15 +263,15 @@ async function ownId(client: ServiceClient, signal: AbortSignal): Promise<string
   return org?.actor;
 }
 
-/** In milliseconds: the least time between two changes. */
+/** In milliseconds: the shortest time between two changes. */
 const shortestInterval = 100;
 /** The editor reads the whole document at each change, maybe over a network. */
 const bytesPerSecond = 2_000_000;
-/** In milliseconds: how long to wait for an editor, which may not show the document, to read a change. */
+/** In milliseconds: how long to wait for an editor to read a change; it may not show the document. */
 const longestRead = 1_500;
 
 /**
- * Reports a document's changes, once an interval, and no faster than the editor reads them.
+ * Reports a document's changes, at most once per interval, and no faster than the editor reads them.
  * @param signal ends the reports.
  */
 function throttledChanges(clock: Clock, onChange: () => void, signal: AbortSignal) {

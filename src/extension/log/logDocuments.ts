@@ -24,7 +24,7 @@ export interface LogDocumentsDeps {
   readonly session: Pick<Session, "connect" | "connectAnew" | "origin" | "state" | "runChanged">;
   readonly projectNames: Pick<ProjectNames, "register">;
   readonly runs: Pick<RunList, "find">;
-  /** Shows names from elsewhere as they are. */
+  /** Shows foreign names without interpreting them. */
   readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -108,7 +108,8 @@ export class LogDocuments implements vscode.Disposable {
 
   /**
    * “Open Run Log…”: shows a run's log as a document.
-   * @param wanted `{ runId }` or a run's id; without it, the person picks a run. @throws as `recentRun`.
+   * @param wanted `{ runId }` or a run's id; without it, the person picks a run.
+   * @throws as `recentRun`.
    */
   async open(wanted: unknown): Promise<void> {
     const words = { title: t("Open Run Log"), placeHolder: t("Select the run whose log to open") };
@@ -118,7 +119,7 @@ export class LogDocuments implements vscode.Disposable {
 
   /**
    * The document of a run's log, once there is something to show, or a kept file.
-   * @returns undefined for any other address.
+   * @returns undefined for any other URI.
    * @throws as `openArtifact`.
    */
   async file(uri: vscode.Uri): Promise<ReadableFile | undefined> {
@@ -141,7 +142,7 @@ export class LogDocuments implements vscode.Disposable {
   async #show(run: Run): Promise<void> {
     const uri = vscode.Uri.from(logUri(run.runId, nameOf(run)));
     const document = await vscode.workspace.openTextDocument(uri);
-    // A preview tab would be replaced by a followed link.
+    // Following a link would replace a preview tab.
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     this.#painter.paint(editor);
     if (isActive(run)) this.#readers.goToEnd(editor);
@@ -205,7 +206,7 @@ export class LogDocuments implements vscode.Disposable {
     const known = this.#projects.get(project);
     if (known !== undefined) return known;
     const found = this.#findProject(project).catch(() => {
-      // The service is away; it is asked again with the next request for links.
+      // The service is out of reach; the next request for links asks it again.
       this.#projects.delete(project);
       return undefined;
     });
@@ -220,7 +221,7 @@ export class LogDocuments implements vscode.Disposable {
     for (const folder of localFolders()) {
       const local = await findProject(folder);
       if (local === undefined) continue;
-      // Another folder may have the name at the service.
+      // Another folder may have this name at the service.
       const known = client === undefined ? local : await projectNames.register(client, local);
       if (known.name === name) return projectFilesIn(known.root, clock);
     }
@@ -228,7 +229,7 @@ export class LogDocuments implements vscode.Disposable {
   }
 }
 
-/** The number of linked lines at the beginning, where the failed step is, and at the end. */
+/** How many linked lines are resolved: at the beginning, where the failed step is, and at the end. */
 const mostLinked = { atBeginning: 500, atEnd: 1_500 } as const;
 
 function linked(snapshot: LogSnapshot): (readonly [number: number, line: TextLine])[] {

@@ -51,9 +51,9 @@ export interface LogTextOptions {
 }
 
 const mostKept = 5_000_000;
-/** The number of a failed step's last lines at the beginning. */
+/** How many of a failed step's last lines are shown at the beginning. */
 const lastLines = 12;
-/** The share that is dropped at once, so that the document's beginning doesn't change with each line. */
+/** The share that is dropped at once, so that not every new line changes the document's beginning. */
 const givenUpAtOnce = 1 / 5;
 
 interface Section {
@@ -63,8 +63,8 @@ interface Section {
 }
 
 /**
- * The text of a run's log: the failed step first, then the log by steps. Adding an entry costs its length; a snapshot
- * costs all that is kept.
+ * The text of a run's log: the failed step first, then the log by steps. Adding an entry costs time in its length, a snapshot in
+ * the length of all that is kept.
  */
 export class LogText {
   readonly #timeText: (instant: string) => string;
@@ -94,19 +94,19 @@ export class LogText {
     return this.#size;
   }
 
-  /** @param me the id of the key that this window uses, where it is known. */
+  /** @param me the id of the key that this window uses, if known. */
   setRun(run: Run, me: string | undefined): void {
-    // An event's run may lack the steps' results.
+    // A run from an event may lack the steps' results.
     this.#run = { ...this.#run, ...run };
     this.#me = me ?? this.#me;
   }
 
-  /** Offers to begin a new run with the step of this index. */
+  /** Offers to begin a new run at the step with this index. */
   setGoOnAt(index: number | undefined): void {
     this.#goOnAt = index;
   }
 
-  /** Sets the last line of the document, such as that the service is away; undefined removes it. */
+  /** Sets the last line of the document, such as that the service is out of reach; undefined removes it. */
   setNotice(text: string | undefined): void {
     this.#notice = text;
   }
@@ -126,7 +126,7 @@ export class LogText {
     );
   }
 
-  /** Completes lines without a line end, once the log has ended. */
+  /** Completes lines without a line break, once the log has ended. */
   end(): void {
     for (const line of this.#whole.rest()) this.#put(line);
   }
@@ -158,7 +158,7 @@ export class LogText {
         { kind: "failed", name: t("Failed step: {0}", failed.step.name), detail: stepDetail(failed.step) },
         failedStepLines(failed.step, last, {
           mayBegin: failed.index === this.#goOnAt,
-          // The output of the only step follows at once.
+          // The output of the only step follows directly.
           isOutputNext: this.#stepIndexes().length === 1,
         }),
       );
@@ -203,7 +203,7 @@ export class LogText {
     return found;
   }
 
-  /** Drops lines, those of the oldest steps first. */
+  /** Drops lines, the oldest steps' first. */
   #giveUp(): void {
     const enough = this.#most * (1 - givenUpAtOnce);
     for (const [, section] of [...this.#steps].sort(([one], [other]) => one - other)) {
@@ -223,7 +223,7 @@ export class LogText {
   }
 }
 
-/** In UTF-16 units, with the line's end. */
+/** In UTF-16 units, including the line break. */
 function sizeOf({ text }: TextLine): number {
   return text.length + 1;
 }

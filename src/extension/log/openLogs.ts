@@ -9,10 +9,10 @@ export interface OpenLogsDeps extends Omit<FollowedLogDeps, "onChange"> {
 
 /** In milliseconds: how long a log is read without a document, since the editor reads a file before it opens it. */
 const unshownFor = 20_000;
-/** In milliseconds: changing a document's language closes and opens it. */
+/** In milliseconds. Changing a document's language closes it and opens it again. */
 const closedFor = 1_000;
 
-/** The logs that documents show: each is read once, for all editors, while a document shows it. */
+/** The logs that documents show. Each is read once, for all editors, while a document shows it. */
 export function openLogs(deps: OpenLogsDeps) {
   const { clock, isShown } = deps;
   const logs = new Map<string, FollowedLog>();
@@ -43,7 +43,7 @@ export function openLogs(deps: OpenLogsDeps) {
       if (log !== undefined) void closeUnlessShown(log, closedFor);
     },
     update: (run: Run): void => logs.get(run.runId)?.update(run),
-    /** Retries now what waits for a retry: the service is back. */
+    /** Ends all pauses before retries: the service is back. */
     retryNow: (): void => {
       for (const log of logs.values()) log.retryNow();
     },

@@ -15,7 +15,7 @@ const mostOfMessage = 20;
 const longestValues = 500;
 
 export interface HeadDeps {
-  /** The id of this window's key, where it is known. */
+  /** The id of this window's key, if known. */
   readonly me: string | undefined;
   /** The number of lines dropped from the document. */
   readonly leftOut: number;
@@ -50,7 +50,7 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
   for (const text of [inputs && t("Inputs: {0}", inputs), outputs && t("Outputs: {0}", outputs)]) {
     if (text !== undefined) lines.push(ownLine({ text, style: textStyles.quiet }));
   }
-  // A failed step's lines say it in more detail.
+  // A failed step's own lines say more.
   const reason = reasonText(run, me);
   if (reason !== undefined && failedStep(run)?.step.status !== "failed") {
     lines.push(...reason.split("\n").map((line) => ownLine(toOneLine(line))));
@@ -88,7 +88,7 @@ export function leftOutLine(count: number, runId: string): TextLine {
 
 /**
  * Why a run failed: the step, its message, and its last lines.
- * @param mayBegin whether a new run can begin with the step.
+ * @param mayBegin whether a new run can begin at the step.
  * @param isOutputNext whether the step's output follows, which the last lines would repeat.
  */
 export function failedStepLines(
@@ -97,7 +97,7 @@ export function failedStepLines(
   { mayBegin, isOutputNext }: { readonly mayBegin: boolean; readonly isOutputNext: boolean },
 ): TextLine[] {
   const { mark, look } = statusStyle(step.status);
-  // The message repeats the last output, which the log has with its colours.
+  // Drops what the message repeats of the last output, which the log shows with its colours.
   const own = untold(
     (step.message ?? "").split(/\r?\n/).map(toOneLine),
     last.map(({ text }) => toOneLine(text)),
@@ -126,7 +126,7 @@ function runFromStepLine(): TextLine {
   return indented({ ...line, links: [{ kind: "failed-step", start: 0, end: words.length }] }, margin);
 }
 
-/** The line before a step's output; the step may be unknown yet. */
+/** The line before a step's output. The step may not be known yet. */
 export function stepHeading(step: RunStep | undefined, index: number): TextLine {
   const { mark, look } = statusStyle(step?.status);
   const detail = step === undefined ? "" : stepDetail(step);
@@ -142,7 +142,7 @@ export function stepName(step: RunStep | undefined, index: number): string {
   return name === "" ? t("step {0}", index + 1) : name;
 }
 
-/** Its type, status, notes and duration, if known. */
+/** A step's type, status, notes and duration, if known. */
 export function stepDetail(step: RunStep): string {
   const took = tookText(step.startedAt, step.stoppedAt);
   return [step.type, statusText(step.status), ...stepNotes(step, t), ...(took === undefined ? [] : [took])]
@@ -151,7 +151,7 @@ export function stepDetail(step: RunStep): string {
     .join(" · ");
 }
 
-/** A mark, so that no status is told by colour alone, and a colour; plain for an unknown status. */
+/** A mark and a colour, so that colour alone never tells a status; plain for an unknown status. */
 function statusStyle(status = ""): { readonly mark: string; readonly look: SgrStyle } {
   return statusStyles.get(status) ?? { mark: "·", look: textStyles.quiet };
 }

@@ -14,19 +14,19 @@ export interface PainterDeps {
   readonly decorationType: (options: DecorationRenderOptions) => TextEditorDecorationType;
   readonly color: Color;
   readonly range: (startLine: number, start: number, endLine: number, end: number) => Range;
-  /** The document's snapshot; undefined for no log, and while it does not match the document. */
+  /** The document's snapshot; undefined if it isn't a log, and while the snapshot doesn't match the document. */
   readonly snapshotOf: (document: TextDocument) => LogSnapshot | undefined;
 }
 
 type Color = (id: string) => ThemeColor;
 
-/** Decorations by names that identify them; a text may have several. */
+/** Decorations by identifying names; a text may have several. */
 type Decorations = Record<string, DecorationRenderOptions>;
 
-/** The number of lines around the visible ones that are painted, for scrolling. */
+/** How many lines around the visible ones are painted, for scrolling. */
 const margin = 80;
 
-/** Paints the visible lines, at a cost that does not grow with the log. */
+/** Paints the visible lines, at a cost that doesn't grow with the log. */
 export function linePainter({ decorationType, color, range, snapshotOf }: PainterDeps) {
   const types = new Map<string, TextEditorDecorationType>();
   const painted = new WeakMap<TextEditor, ReadonlySet<TextEditorDecorationType>>();
@@ -66,7 +66,7 @@ export function linePainter({ decorationType, color, range, snapshotOf }: Painte
   };
 }
 
-/** The visible lines and those around them, each once, also around folded lines, and the step's line that the editor pins above them. */
+/** The visible lines and those around them, each once despite folding, and the step's line that the editor pins above. */
 function inView(
   editor: TextEditor,
   { lineCount, parts }: LogSnapshot,
@@ -105,14 +105,14 @@ function lineDecorations({ stream }: TextLine, color: Color): Decorations {
 
 const terminalColors = ["Black", "Red", "Green", "Yellow", "Blue", "Magenta", "Cyan", "White"] as const;
 const [black, red, blue, white, grey, brightWhite] = [0, 1, 4, 7, 8, 15];
-/** The distance of a bright colour's number from its plain one's. */
+/** The distance between the numbers of a bright colour and its plain one. */
 const bright = 8;
 /** Terminal colours that are dark in nearly every theme: black, red, blue, magenta and grey. */
 const darkGrounds: ReadonlySet<number> = new Set([black, red, blue, 5, grey]);
-/** Black, white and bright white, which on a background become a readable colour. */
+/** Black, white and bright white: on a background, text in these is made readable. */
 const neutral: ReadonlySet<number> = new Set([black, white, brightWhite]);
 
-/** The decorations of a text by its SGR style, in the theme's own terminal colours. Inverse swaps the colours. */
+/** The decorations of a text by its SGR style, in the theme's own terminal colours. `inverse` swaps the colours. */
 export function styleDecorations({ foreground, background, effects }: SgrStyle, color: Color): Decorations {
   const isInverse = effects.has("inverse");
   const [text, ground] = isInverse ? [background, foreground] : [foreground, background];
@@ -135,9 +135,9 @@ export function styleDecorations({ foreground, background, effects }: SgrStyle, 
 }
 
 /**
- * A colour on the editor's background. Terminals keep such text readable: here black on dark, white on light, and grey
- * become the theme's muted colour. Most themes' bright colours are too bright on light backgrounds, and red and blue too
- * dark on dark ones.
+ * A colour on the editor's background. Terminals keep such text readable: here black on dark, white on light, and grey become the
+ * theme's muted colour. Most themes' bright colours are too bright on light backgrounds, and their red and blue too dark on dark
+ * ones.
  */
 function onEditor(code: number, color: Color): DecorationRenderOptions {
   const own = { color: ansi(code, color) };

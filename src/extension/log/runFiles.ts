@@ -8,15 +8,15 @@ export interface ReadableFile {
   readonly read: () => Promise<Uint8Array>;
 }
 
-/** Finds the files; reports the id of each run whose log has changed. */
+/** Finds the files, and reports the id of each run whose log has changed. */
 interface FoundFiles {
   readonly onDidChange: vscode.Event<string>;
   readonly file: (uri: vscode.Uri) => Promise<ReadableFile | undefined>;
 }
 
 /**
- * Registers the file systems of runs' logs and of kept files. Their code is loaded when one is shown, maybe at once,
- * since a window restores its tabs.
+ * Registers the file systems of runs' logs and of kept files. Their code is loaded when one is shown, perhaps at once, since a
+ * window restores its tabs.
  */
 export function registerRunFiles(load: () => Promise<FoundFiles>): vscode.Disposable {
   const changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
@@ -63,7 +63,7 @@ function none(uri: vscode.Uri): never {
   throw vscode.FileSystemError.FileNotFound(uri);
 }
 
-/** The editor shows this text within its own. */
+/** The editor shows this text within a message of its own. */
 async function unavailable(error: unknown): Promise<never> {
   const { describeError } = await import("../../contract/errors.ts");
   throw vscode.FileSystemError.Unavailable(describeError(error));

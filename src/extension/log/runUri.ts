@@ -4,15 +4,15 @@ import { asFileName } from "../../text/controlCharacters.ts";
 export const logScheme = "pipeline-run-log";
 export const artifactScheme = "pipeline-run-file";
 
-/** The parts of a URI, as of VS Code's class. */
+/** The parts of a URI that are used here; VS Code's `Uri` has them. */
 export interface UriParts {
   readonly scheme: string;
   readonly path: string;
 }
 
 /**
- * The address of a run's log. The tab shows the pipeline and the end of the run's id; the folder makes it unique. The
- * manifest's language finds these documents by `/log`.
+ * The URI of a run's log. The tab shows the pipeline and the end of the run's id; the folder makes the URI unique. The manifest's
+ * language recognises these documents by `/log`.
  */
 export function logUri(runId: string, pipeline: string): UriParts {
   const name = `${asFileName(pipeline, longestName) || "run"}-${asFileName(runId, longestName).slice(-6).toWellFormed()}.log`;
@@ -27,7 +27,7 @@ export function runIdOf({ scheme, path }: UriParts): string | undefined {
   return decoded(runId);
 }
 
-/** The address of a kept file: the run's id and the file's. */
+/** The URI of a kept file, with the run's id and the file's. */
 export function artifactUri(
   runId: string,
   { file, name, mediaType }: { readonly file: string; readonly name: string; readonly mediaType: string },
@@ -51,12 +51,12 @@ const endings: Readonly<Record<string, readonly [string, ...string[]]>> = {
 };
 
 /**
- * The file's name in the editor. Its extension comes from the media type, not from the name, which may come from
- * anywhere, since it decides how the editor opens it.
+ * The file's name in the editor. Its extension, which decides how the editor opens it, comes from the media type rather than from
+ * the name, which may be anything.
  */
 function artifactFileName(name: string, mediaType: string): string {
   const kind = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  // The media type may be any word, also `constructor`.
+  // The media type may be any word, even `constructor`.
   const allowed = (Object.hasOwn(endings, kind) ? endings[kind] : undefined) ?? [".txt"];
   const plain = asFileName(name, longestName) || "file";
   return allowed.some((ending) => plain.toLowerCase().endsWith(ending)) ? plain : `${plain}${allowed[0]}`;

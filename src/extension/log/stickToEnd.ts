@@ -14,8 +14,8 @@ interface View {
 }
 
 /**
- * The reader's position after a scroll. The document may have grown below: a reader at the end who has not scrolled up
- * is still there.
+ * The reader's position after a scroll. The document may have grown below: a reader at the end who hasn't scrolled up still
+ * counts as at the end.
  */
 export function movedReader(
   before: ReaderPosition | undefined,
@@ -26,7 +26,7 @@ export function movedReader(
   return { isAtEnd: sees || (before?.isAtEnd === true && !wentUp), first };
 }
 
-/** Keeps readers at the end of a growing document there, and moves no others. */
+/** Keeps readers at the end of a growing document there, and doesn't move any others. */
 export class StickToEnd {
   readonly #places = new WeakMap<TextEditor, ReaderPosition>();
   readonly #seen = new WeakSet<TextDocument>();
@@ -38,7 +38,7 @@ export class StickToEnd {
     showEnd(editor);
   }
 
-  /** An editor shows a document: at its end if it was left there, or if it grows and is shown for the first time. */
+  /** Called when an editor shows a document: at its end if it was left there, or if it grows and is shown for the first time. */
   appeared(editor: TextEditor, isGrowing: boolean): void {
     const { document } = editor;
     const isNew = !this.#seen.has(document);

@@ -28,7 +28,7 @@ type TextLink =
 
 const none: readonly never[] = [];
 
-/** A line of the document's own, of pieces in one style each. */
+/** A line of the document itself, made of pieces in one style each. */
 export function ownLine(
   ...pieces: readonly (string | { readonly text: string; readonly style: SgrStyle })[]
 ): TextLine {
@@ -68,12 +68,12 @@ export const textStyles = {
 } as const;
 
 /**
- * Makes lines of the document from lines of a log, without escape sequences, control characters and API keys. Keys are
- * searched in the visible text, since removing characters from its middle would join a key again.
+ * Makes lines of the document from lines of a log, without escape sequences, control characters and API keys. Keys are searched
+ * for in the visible text, since removing characters could restore a key.
  */
 export class LineMaker {
   readonly #apiKeys: ReadonlySet<string>;
-  /** The style that a stream has open, which continues in its next line. */
+  /** The style that a stream has left open, which continues in its next line. */
   readonly #begun = new Map<string, SgrStyle>();
 
   /** @param apiKeys all keys that were sent to the service; more may be added. */
@@ -89,7 +89,7 @@ export class LineMaker {
     return made;
   }
 
-  /** A line without an end yet, which will be made again. */
+  /** An unfinished line, which will be made again. */
   begun(line: LogLine): TextLine {
     return this.#make(line, this.#begun.get(`${line.stepIndex} ${line.stream}`)).made;
   }
@@ -116,9 +116,9 @@ export class LineMaker {
   }
 }
 
-/** Characters that each file link has. */
+/** One of these characters is in each file link. */
 const mayNamePlace = /[:(/]/;
-/** Control characters, which are not shown. */
+/** Control characters, which aren't shown. */
 const special = new RegExp(`(?!\\t)[${controlCharacters}]`, "u");
 
 function looksOf(pieces: ReturnType<typeof parseSgr>["pieces"]): readonly StyledRange[] {

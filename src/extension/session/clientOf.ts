@@ -14,14 +14,14 @@ export interface ClientOfDeps {
     start: StartWhen,
   ) => Promise<Pick<ServiceClientOptions, "baseUrl" | "apiKey" | "keyOfNow" | "environment" | "fetch">>;
   readonly clock: Clock;
-  /** When left out: the editor's own, with its proxy settings, but for this machine's own service. */
+  /** By default the editor's own, with its proxy settings, except for this machine's own service. */
   readonly fetch?: Fetch;
 }
 
 /**
  * A client of a service.
- * @param key the entered key, if there is one; this machine's service is found meanwhile.
- * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
+ * @param key the entered key, if any; this machine's service is found in the meantime.
+ * @throws PipelineError that names what is missing: a key, a valid base URL, or a service that answers.
  */
 export async function clientOf(
   where: Target,
@@ -31,7 +31,7 @@ export async function clientOf(
   start: StartWhen = "needed",
 ): Promise<ServiceClient> {
   if (where.kind === "invalid") throw where.error;
-  // The editor trusts the system's certificates and reads no variable of the environment (`http.systemCertificates`).
+  // The editor trusts the system's certificates (`http.systemCertificates`) and ignores environment variables.
   const trustNext = t(
     "If you trust it, add its authority to this machine's certificates, then reload the window.",
   );
@@ -62,17 +62,17 @@ export interface ServiceInUseDeps {
 
 export type ServiceInUse = Awaited<ReturnType<typeof findServiceInUse>>;
 
-/** The service to use now, and the entered key, if there is one. */
+/** The service to use now, and the entered key, if any. */
 export async function findServiceInUse({ target, keys }: ServiceInUseDeps) {
   const where = target();
-  // Equal for the same service.
+  // The same text for the same service.
   const address = where.kind === "remote" ? where.baseUrl.href : where.kind;
   const key = where.kind === "invalid" ? undefined : await keys.get(originOf(where));
   return { where, address, key };
 }
 
 /**
- * Refuses this machine's own service to a window that has only folders from elsewhere.
+ * Refuses this machine's own service to a window whose folders are all elsewhere.
  * @throws PipelineError `not-supported` for such a window.
  */
 export function refuseVirtual(folders: readonly Pick<WorkspaceFolder, "uri">[] | undefined): void {

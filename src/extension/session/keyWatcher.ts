@@ -18,14 +18,13 @@ export interface KeyWatcherDeps {
 }
 
 /**
- * Keeps the session and the keys in step: restarts the session when a window sets or chooses another key, stores a key
- * under its org once the service reports it, and asks once, in one window, for another key when the service no longer
- * accepts one.
+ * Keeps the session and the keys in step: restarts the session when a window sets or chooses another key, stores a key under its
+ * org once the service reports it, and asks once, in one window, for another key when the service no longer accepts one.
  */
 export function watchKeys(deps: KeyWatcherDeps) {
   const { session, keys, choice, claims, log, window, executeCommand } = deps;
   let isSettingOrg = false;
-  // Errors are logged only: the keys are out of reach while the system's keyring is locked.
+  // Errors are only logged: the keys are out of reach while the system's keyring is locked.
   const run = (matter: Promise<void>) => matter.catch((error: unknown) => log.warn(describeError(error)));
   const setOrg = async () => {
     const { value: state } = session.state;
@@ -69,7 +68,7 @@ export function watchKeys(deps: KeyWatcherDeps) {
     }),
   ];
   return {
-    /** Notes that another notification says that the key is not accepted, so that no window says it again. */
+    /** Records that another notification says that the key is refused, so that no window says it again. */
     noteRefusalShown: () => run(noteRefusal()),
     dispose: () => {
       for (const subscription of subscriptions) subscription.dispose();
@@ -77,7 +76,7 @@ export function watchKeys(deps: KeyWatcherDeps) {
   };
 }
 
-/** Claims can be read by others, so the name is a hash of the key. */
+/** Others can read claims, so the name is a hash of the key. */
 function claimOf({ key }: StoredKey): string {
   return `key-refused/${hash("sha256", `key-refused\n${key}`)}`;
 }

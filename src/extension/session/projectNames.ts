@@ -9,11 +9,11 @@ import type { Session } from "./session.ts";
 export interface ProjectNamesDeps {
   readonly session: Pick<Session, "state" | "currentClient">;
   readonly log: Pick<LogOutputChannel, "warn">;
-  /** An untrusted workspace is registered with no service. */
+  /** An untrusted workspace isn't registered with any service. */
   readonly isTrusted: () => boolean;
 }
 
-/** The names under which the service knows the window's projects; two folders of one name get different ones. */
+/** The names by which the service knows the window's projects; two folders of the same name get different ones. */
 export class ProjectNames implements Disposable {
   /** Emitted after names were read from the service. */
   readonly changed = new Emitter<void>();
@@ -21,7 +21,7 @@ export class ProjectNames implements Disposable {
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
   readonly #registered = new Map<string, Promise<LocalProject>>();
-  /** Whose names they are. */
+  /** The service that gave these names. */
   #service: ServiceClient | undefined;
 
   constructor(deps: ProjectNamesDeps) {
@@ -29,15 +29,15 @@ export class ProjectNames implements Disposable {
   }
 
   /**
-   * By the projects' folders: the folder's own name until the service reports another. Empty while another service is
-   * followed than the one that reported them.
+   * By the projects' folders: the folder's own name until the service reports another. Empty while the session uses a service
+   * other than the one that reported them.
    */
   get current(): ReadonlyMap<string, string> {
     return this.#isKnown(this.#deps.session.currentClient) ? this.#names : new Map();
   }
 
   /**
-   * Registers a project, and again only once the service has moved or another key is used.
+   * Registers a project; does so again only once the service has moved or another key is used.
    * @returns the project under the service's name for it.
    * @throws PipelineError as `registerProject`.
    */
@@ -64,7 +64,7 @@ export class ProjectNames implements Disposable {
     return asked;
   }
 
-  /** Registers projects that are not known yet with the service that is followed. */
+  /** Registers unknown projects with the session's service. */
   async update(projects: readonly LocalProject[]): Promise<void> {
     const { session, log, isTrusted } = this.#deps;
     const service = session.state.value.kind === "live" ? session.currentClient : undefined;
@@ -72,7 +72,7 @@ export class ProjectNames implements Disposable {
     const unknown = projects.filter(({ root }) => !this.#isKnown(service) || !this.#names.has(root));
     if (unknown.length === 0) return;
     const { signal } = this.#ended;
-    // One after the other, so that of two folders of one name the same one always comes first.
+    // One after the other, so that of two folders of the same name the same one always comes first.
     for (const project of unknown) {
       await this.register(service, project).catch((error: unknown) => {
         if (!signal.aborted) log.warn(`The service was not told of ${project.root}: ${describeError(error)}`);
@@ -86,7 +86,7 @@ export class ProjectNames implements Disposable {
     this.#ended.abort();
   }
 
-  /** Whether the names are this service's. */
+  /** Whether the names are from this service. */
   #isKnown(service: ServiceClient | undefined): boolean {
     return this.#service !== undefined && isSameService(this.#service, service);
   }

@@ -15,21 +15,21 @@ import type { OrgReading } from "./sessionState.ts";
 
 /** The org's runs, as far as they are known. */
 export type RunListState =
-  /** Not read yet, or out of reach: runs that may be stale are not shown. */
+  /** Not read yet, or out of reach; runs that may be stale aren't shown. */
   | { readonly kind: "unknown" }
-  /** The service lists no runs (contract: "Endpoints", rows marked given). */
+  /** The service doesn't list runs (contract: "Endpoints", rows marked given). */
   | { readonly kind: "not-listed" }
-  /** The list can't be read though the service is within reach; reading is retried. */
+  /** The list can't be read although the service is within reach; reading is retried. */
   | { readonly kind: "failed" }
   | {
       readonly kind: "listed";
-      /** Newest first. A run stays the same object until something of it changes. */
+      /** Newest first. A run remains the same object until it changes. */
       readonly runs: readonly Run[];
       /** Whether the service has older ones; see {@link RunList.loadMore}. */
       readonly hasMore: boolean;
       /** The id of this window's key: the `actor` of its own runs. */
       readonly me: string;
-      /** How far the service's clock is ahead of this machine's, in milliseconds; 0 where it isn't known. */
+      /** How far the service's clock is ahead of this machine's, in milliseconds; 0 if unknown. */
       readonly clockAhead: number;
     };
 
@@ -39,14 +39,14 @@ export interface RunListDeps {
 }
 
 const pageSize = 50;
-/** How many active runs that fell off the first page are read one by one. */
+/** How many active runs that are no longer on the first page are read one by one. */
 const mostReadAlone = 5;
-/** The pauses between attempts to read a list that can't be read, in milliseconds. */
+/** The pauses between attempts to read the list, in milliseconds. */
 const retryBounds = { shortest: 2000, longest: 300_000 } as const;
 
 /**
- * The org's runs for the views, the lenses and the logs: read page by page while something retains the list, and kept up
- * to date by the service's events. Unretained, it sends no request.
+ * The org's runs for the views, the lenses and the logs: read page by page while something retains the list, and kept up to date
+ * by the service's events. Unretained, it sends no request.
  */
 export class RunList implements Disposable {
   readonly state = new ObservableValue<RunListState>({ kind: "unknown" });
@@ -58,11 +58,11 @@ export class RunList implements Disposable {
   #source: ServiceClient | undefined;
   #next: string | undefined;
   #clockAhead = 0;
-  /** Runs of events that came while the first page was read, and so are newer. */
+  /** Runs from events during the reading of the first page, which are newer than it. */
   readonly #changedMeanwhile = new Map<string, Run>();
   /** Whether events keep the list up to date. */
   #isLive = false;
-  /** The org as a service without events reported it last; each new object is a time to read the runs again. */
+  /** The org as a service without events last reported it; the runs are read again with each new object. */
   #polledOrg: Org | undefined;
 
   constructor(deps: RunListDeps) {
@@ -90,7 +90,7 @@ export class RunList implements Disposable {
   }
 
   /**
-   * Reads the next page of older runs; nothing when there is none.
+   * Reads the next page of older runs; does nothing if there is none.
    * @throws PipelineError as `ServiceClient.runs`.
    */
   async loadMore(signal: AbortSignal): Promise<void> {
@@ -98,7 +98,7 @@ export class RunList implements Disposable {
     const after = this.#next;
     if (client === undefined || after === undefined || this.state.value.kind !== "listed") return;
     const page = await client.runs({ limit: pageSize, after }, signal);
-    // The list may have been reset meanwhile, or another caller may have read this page.
+    // The list may have been reset in the meantime, or another caller may have read this page.
     if (this.#source !== client || this.#next !== after) return;
     this.#next = page.next;
     // Listed runs are newer than the page's.
@@ -112,7 +112,7 @@ export class RunList implements Disposable {
     const before = this.find(runId);
     const run = await client.run(runId, signal);
     if (this.#source !== client) return;
-    // An event that came meanwhile is newer, but has no steps.
+    // An event in the meantime is newer, but has no steps.
     const now = this.find(runId);
     this.#put(now === before || now === undefined ? run : withSteps(now, run));
   }
@@ -123,8 +123,8 @@ export class RunList implements Disposable {
   }
 
   /**
-   * Reads the newest runs again and keeps the older pages: when the person asks, and where no events come. A list that
-   * failed is reset.
+   * Reads the newest runs again and keeps the older pages: when the person asks, and if there are no events. Resets a list that
+   * failed.
    * @throws PipelineError as `ServiceClient.runs`.
    */
   async refresh(signal: AbortSignal): Promise<void> {
@@ -136,7 +136,7 @@ export class RunList implements Disposable {
     if (client === undefined || this.state.value.kind !== "listed") return;
     const { runs, next } = await client.runs({ limit: pageSize }, signal);
     if (this.#source !== client) return;
-    // Runs between this page and the listed ones may never have been read.
+    // There may be unread runs between this page and the listed ones.
     const isNew = !runs.some(({ runId }) => this.find(runId) !== undefined);
     if (next !== undefined && (isNew || this.#next === undefined)) this.#next = next;
     const fresh = new Set(runs.map(({ runId }) => runId));
@@ -172,7 +172,7 @@ export class RunList implements Disposable {
       this.#polledOrg = live?.org;
       if (source !== undefined) this.#begin(source);
     } else if (isToldNow && source !== undefined) {
-      // Changes from before the events began are read again.
+      // Reads again what changed before the events began.
       if (this.state.value.kind === "listed") this.#readAgain();
       else {
         this.#forget();
@@ -224,7 +224,7 @@ export class RunList implements Disposable {
         return "done";
       }
       this.#warn(error, signal);
-      // The session notices whether the service is gone; the list is retried until then.
+      // Retried until the session notices that the service is gone.
       if (this.state.value.kind !== "failed") this.state.set({ kind: "failed" });
       return "failed";
     }
@@ -257,7 +257,7 @@ export class RunList implements Disposable {
   }
 
   /**
-   * @param listed the runs in the service's order, which counts where they have no times.
+   * @param listed the runs in the service's order, which is kept if they have no times.
    * @param read the runs as they were read, the newest state last.
    */
   #setRuns(listed: readonly Run[], read: readonly Run[]): void {
@@ -290,7 +290,7 @@ function merge(run: Run, before: Run): Run {
   return isDeepStrictEqual(known, before) ? before : known;
 }
 
-/** The run with the steps of another state of it, while they can still be all. */
+/** The run with the steps of its other state, as long as they may still be complete. */
 function withSteps(run: Run, before: Run): Run {
   if (run.steps !== undefined || before.steps === undefined) return run;
   const isSame = run.status === before.status && run.stoppedAt === before.stoppedAt;

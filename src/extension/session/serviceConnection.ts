@@ -26,42 +26,42 @@ export interface ServiceConnectionDeps {
 
 type OrgReply = Awaited<ReturnType<ServiceClient["orgAndTime"]>>;
 
-/** In milliseconds: a connection that lasts shorter counts as failed. */
+/** In milliseconds: a connection that lasts less than this counts as failed. */
 export const steadyAfter = 10_000;
 /** In milliseconds: when a service's failing events are tried again. */
 const eventsAgainAfter = 300_000;
-/** In milliseconds: how long a service with events has to report the new day before it is asked. */
+/** In milliseconds: how long a service with events may take to report the new day before it is asked. */
 const newDayPatience = 5_000;
 /** In milliseconds: how often a service without events is asked while the window has the focus. */
 const askInterval = 30_000;
-/** In milliseconds: numbers this fresh are not asked for again when the window regains the focus. */
+/** In milliseconds: numbers this fresh aren't read again when the window regains the focus. */
 const askSoonest = 2_000;
 /** In milliseconds: the spread of many windows' first request of the day. */
 const newDaySpread = 3_000;
 /**
- * In milliseconds: the least time between two requests for the new day's numbers, since a service's clock may stand
- * still just before the reset.
+ * In milliseconds: the shortest time between two requests for the new day's numbers, since a service's clock may stop just before
+ * the reset.
  */
 const soonestNewDay = 10_000;
 /** In milliseconds: how often the time of day is checked; timers may stop while a machine sleeps. */
 const checkInterval = 20_000;
 /** In milliseconds: a check this late means that the machine slept. */
 const sleepThreshold = 30_000;
-/** In milliseconds: a smaller difference is none, since `Date` has whole seconds. */
+/** In milliseconds: a smaller difference counts as none, since `Date` has whole seconds. */
 const clockTolerance = 1_500;
 
-/** After a sleep a connection may look open and be dead. */
+/** The abort reason after a sleep, when a connection may look open although it is dead. */
 const woken = new Error("the machine has slept");
 
 /** One connection to a service: reads the org, then follows the events until they break. */
 export class ServiceConnection {
   readonly client: ServiceClient;
-  /** Without events, the service is asked only while the window has the focus. Undefined until it is known. */
+  /** Without events, the service is asked only while the window has the focus. Undefined until known. */
   hasNoEvents: boolean | undefined;
   readonly #deps: ServiceConnectionDeps;
   /**
-   * How the numbers come: of a service that was found just now, by events, so that none of a run means no active run, or since
-   * those broke by asking.
+   * `found`: the service was just found; `followed`: its events report the numbers and active runs; `asked`: the events have
+   * failed, so the numbers are polled.
    */
   #phase: "found" | "followed" | "asked" | "over" = "found";
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
@@ -72,15 +72,15 @@ export class ServiceConnection {
     this.#deps = deps;
   }
 
-  /** Whether the service is where the client has it: it was found there, and its events have not broken since. */
+  /** Whether the service is still at the client's address: it was found there, and its events haven't broken since. */
   get isOpen(): boolean {
     return this.#phase === "found" || this.#phase === "followed";
   }
 
   /**
-   * Reads the org, which alone decides whether the service is within reach, then follows its events. Without usable
-   * events, the service is polled (contract: "What a client may ask of a reply").
-   * @returns `woken` after the machine slept: the caller then connects again at once.
+   * Reads the org, which alone decides whether the service is within reach, then follows its events. Without usable events, the
+   * service is polled (contract: "What a client may ask of a reply").
+   * @returns `woken` after the machine slept; the caller then reconnects at once.
    * @throws PipelineError as `ServiceClient.orgAndTime`.
    */
   async watch(signal: AbortSignal): Promise<"ended" | "woken"> {
@@ -93,7 +93,7 @@ export class ServiceConnection {
     const onOpened = (): void => {
       openedAt = clock.monotonic();
       this.#phase = "followed";
-      // Events report changes only, and some may have come before they were opened.
+      // Events report only changes, and some may have come before they were opened.
       this.#ask(ended).catch(breakOff);
     };
     try {
@@ -110,7 +110,7 @@ export class ServiceConnection {
         this.#phase = "asked";
       }
       if (openedAt !== undefined) {
-        // The service may be gone, or back on another port: then it is found again.
+        // Fails if the service is gone or has moved to another port, so that it is found again.
         await this.#ask(ended);
         if (clock.monotonic() - openedAt >= steadyAfter) return "ended";
       }
@@ -121,7 +121,7 @@ export class ServiceConnection {
       return "ended";
     } catch (error) {
       if (signal.aborted || ended.reason !== woken) throw error;
-      // The state from before the sleep is not shown.
+      // The state from before the sleep isn't shown.
       this.#forget();
       return "woken";
     } finally {
@@ -140,14 +140,14 @@ export class ServiceConnection {
 
   async #ask(signal: AbortSignal): Promise<void> {
     const told = await this.client.orgAndTime(signal);
-    // A reply after the connection's end belongs to no one.
+    // Ignored after the connection's end.
     if (!signal.aborted) this.show(told);
   }
 
   /**
-   * Reads the org every 30 s and at the start of the service's day while the window has the focus, and at once when it
-   * regains it.
-   * @param until on the monotonic clock, in milliseconds: then the events are tried again.
+   * Reads the org every 30 s and at the start of the service's day while the window has the focus, and at once when it regains
+   * it.
+   * @param until when the events are tried again, in milliseconds on the monotonic clock.
    */
   async #keepAsking(until: number, signal: AbortSignal): Promise<void> {
     const { clock, isFocused, random, session } = this.#deps;
@@ -157,7 +157,7 @@ export class ServiceConnection {
     while (!signal.aborted && clock.monotonic() < until) {
       last = session.reading.value ?? last;
       const now = clock.now();
-      // A future time was noted before the clock was set back.
+      // A time in the future was recorded before the clock was set back.
       const due: number =
         last === undefined || last.at > now
           ? now
@@ -175,7 +175,7 @@ export class ServiceConnection {
     }
   }
 
-  /** Watches the time of day until the signal aborts; sends no request. */
+  /** Watches the time of day until the signal aborts; sends no request itself. */
   async #watchTime(signal: AbortSignal, breakOff: (why: unknown) => void): Promise<void> {
     const { clock, isFocused, session } = this.#deps;
     let before = clock.now();
@@ -199,7 +199,7 @@ export class ServiceConnection {
     }
   }
 
-  /** Asks for the new day's numbers unless the service reports them in time. */
+  /** Asks for the new day's numbers, unless the service reports them in time. */
   async #askForNewDay(signal: AbortSignal): Promise<void> {
     const { clock, random, session } = this.#deps;
     await clock.sleep(newDayPatience * (1 + random()), signal).catch(() => undefined);

@@ -21,9 +21,9 @@ import type { OrgReading, SessionState } from "./sessionState.ts";
 
 export interface SessionDeps extends ClientOfDeps, ServiceInUseDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
-  /** Whether the window has the focus; always, if left out. */
+  /** Whether the window has the focus; by default always. */
   readonly isFocused?: ObservableValue<boolean>;
-  /** A number from 0 up to 1. */
+  /** A number from 0 up to but not including 1. */
   readonly random?: () => number;
 }
 
@@ -33,7 +33,7 @@ const reconnectBounds = {
   unfocused: { shortest: 1_000, longest: 300_000 },
 } as const;
 
-/** Where the service is that a command has found. */
+/** A service that a command has found. */
 interface FoundService {
   readonly client: ServiceClient;
   readonly used: ServiceInUse;
@@ -62,10 +62,10 @@ export class Session implements Disposable {
   }
 
   /**
-   * A client of the service for a command; the window follows the service from then on. While the service is followed, that
-   * connection's client, so that nothing is asked.
-   * @param start whether this machine's own service is started where a person has stopped it.
-   * @throws PipelineError naming what is missing: a key, a valid base URL, or a service that answers.
+   * A client of the service for a command; from then on the window follows the service. Returns the open connection's client, if
+   * there is one, without a request.
+   * @param start whether this machine's own service is started even if a person has stopped it.
+   * @throws PipelineError that names what is missing: a key, a valid base URL, or a service that answers.
    */
   async connect(signal: AbortSignal, start: StartWhen = "needed"): Promise<ServiceClient> {
     if (this.#connection?.isOpen === true) {
@@ -77,20 +77,18 @@ export class Session implements Disposable {
     return this.connectAnew(signal, start);
   }
 
-  /** As {@link connect}, for a service that a request has not found where the connection has it. */
+  /** Like {@link connect}, if a request didn't reach the service at the connection's address. */
   async connectAnew(signal: AbortSignal, start: StartWhen = "needed"): Promise<ServiceClient> {
     const inUse = findServiceInUse(this.#deps);
     const key = inUse.then((used) => used.key);
     const client = await clientOf(this.#deps.target(), key, this.#deps, signal, start);
-    // Doesn't wait for the pause before the next look.
+    // Ends the pause before the next attempt.
     if (this.state.value.kind === "stopped") this.stop();
     this.watch({ client, used: await inUse });
     return client;
   }
 
-  /**
-   * A client of the service whose numbers are shown; undefined while none is followed. Each connection has a new one.
-   */
+  /** A client of the service whose numbers are shown; undefined while none is followed. Each connection has a new client. */
   get currentClient(): ServiceClient | undefined {
     return this.#connection?.client;
   }
@@ -110,7 +108,7 @@ export class Session implements Disposable {
     return clientOf(where, key, this.#deps, signal);
   }
 
-  /** Follows the service until stopped; no effect while it is followed already. @param found where it was found just now. */
+  /** Follows the service until stopped; no effect if it is followed already. @param found the service, if it was just found. */
   watch(found?: FoundService): void {
     this.#wanted = true;
     if (this.#watching !== undefined) return;
@@ -118,7 +116,7 @@ export class Session implements Disposable {
     this.#watching = watching;
     if (found !== undefined) this.#used = found.used;
     void this.#keepWatching(found?.client, watching.signal).finally(() => {
-      // Ended for want of a key or a valid setting: the next `watch` starts again.
+      // Ended because there is no key or valid setting: the next `watch` starts again.
       if (this.#watching === watching) this.#watching = undefined;
     });
   }
@@ -158,7 +156,7 @@ export class Session implements Disposable {
     this.state.set({ kind: "idle" });
   }
 
-  /** The org's numbers have changed. Where no events tell of it they are asked for; what fails shows in the status bar by itself. */
+  /** Called after the org's numbers have changed. Reads them if there are no events; errors show in the status bar anyway. */
   noteChange(client: ServiceClient, signal: AbortSignal): void {
     const { value } = this.state;
     if (value.kind !== "live" || value.activeRuns === undefined)
@@ -167,7 +165,7 @@ export class Session implements Disposable {
 
   async refresh(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const told = await client.orgAndTime(signal);
-    // The settings or the key may have changed since the command began; another org's numbers must not show.
+    // The settings or the key may have changed since the command began; another org's numbers must not be shown.
     const { currentClient } = this;
     if (isSameService(client, currentClient)) this.#connection?.show(told);
   }
@@ -205,11 +203,11 @@ export class Session implements Disposable {
           wanted = error instanceof OutOfReach ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
         }
         hasNoEvents = this.#connection?.hasNoEvents ?? hasNoEvents;
-        // A connection that breaks at once is no success; to look for a service that is stopped costs a file.
+        // A connection that breaks at once isn't a success. Looking for a stopped service only reads a file.
         const isCheap = this.state.value.kind === "stopped";
         if (isCheap || clock.monotonic() - began > steadyAfter) pauses = this.#pauses();
         if (wanted > 0) await clock.sleep(wanted, signal).catch(() => undefined);
-        // A window that regains the focus does not wait for a long pause.
+        // A window that regains the focus ends a long pause.
         do await pauseFor(pauses.next().value, clock, this.#isFocused, signal);
         while (hasNoEvents && !this.#isFocused.value && !signal.aborted);
       }
@@ -244,7 +242,7 @@ export class Session implements Disposable {
       this.state.set({ kind: "stopped" });
       return "passing";
     }
-    // The system's keyring may be locked.
+    // Ignored: the system's keyring may be locked.
     const used = await findServiceInUse(this.#deps).catch(() => undefined);
     if (signal.aborted) return "final";
     this.#deps.log.warn(describeError(error));

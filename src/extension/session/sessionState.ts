@@ -2,30 +2,30 @@ import { nextReset, utcDay } from "../../contract/day.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 
-/** What this window knows of the service. Only `live` has numbers, and only the service's latest. */
+/** What this window knows about the service. Only `live` has numbers, and only the service's latest. */
 export type SessionState =
-  /** No request, nothing shown. */
+  /** No request was made, and nothing is shown. */
   | { readonly kind: "idle" }
   | { readonly kind: "connecting" }
   | {
       readonly kind: "no-key";
       readonly origin: string;
-      /** Whether the service did not accept the key that there was. */
+      /** Whether the service refused an existing key. */
       readonly refused: boolean;
     }
   | {
       readonly kind: "live";
       readonly org: Org;
-      /** Undefined if the service does not report runs. */
+      /** Undefined if the service doesn't report runs. */
       readonly activeRuns: readonly Run[] | undefined;
     }
   | {
       readonly kind: "out-of-reach";
       readonly problem: string;
-      /** Whether it is retried without the person. */
+      /** Whether it is retried automatically. */
       readonly retried: boolean;
     }
-  /** A person has stopped this machine's own service: it isn't started before a person asks. */
+  /** A person has stopped this machine's own service: it isn't started until a person asks for it. */
   | { readonly kind: "stopped" }
   /** This machine's own service can't serve this window. */
   | { readonly kind: "not-supported"; readonly problem: string };
@@ -40,7 +40,7 @@ export interface OrgReading {
   readonly servedAt: number;
 }
 
-/** The service's clock when this machine's shows `now`. */
+/** The service's clock when this machine's clock shows `now`. */
 export function serviceNow({ at, servedAt }: Pick<OrgReading, "at" | "servedAt">, now: number): number {
   return now + servedAt - at;
 }

@@ -9,20 +9,20 @@ import type { LastUsed } from "./lastUsed.ts";
 
 export interface AskInputsDeps {
   readonly window: Pick<typeof vscodeWindow, "createQuickPick" | "createInputBox">;
-  /** The editor's own, which leads to the question before. */
+  /** The editor's back button, which leads to the previous question. */
   readonly backButton: QuickInputButton;
   readonly lastUsed: Pick<LastUsed, "inputsOf" | "noteInputs">;
-  /** Its abort leaves the question. */
+  /** Its abort closes the question. */
   readonly signal: AbortSignal;
 }
 
-/** Which inputs the person is asked for: all, or those that the start lacks and those that don't fit. */
+/** Which inputs the person is asked for: all, or those that are missing or don't fit. */
 export type AskedInputs = "all" | "missing";
 
 /**
- * Completes the inputs of a start: the person is asked for one after the other, with what they gave last time filled in.
- * @param declared undefined where the pipeline's file isn't known; the service decides then.
- * @returns undefined when the person leaves.
+ * Completes the inputs of a start by asking the person for one after the other; each is prefilled with its last value.
+ * @param declared undefined if the pipeline's file isn't known; the service then decides.
+ * @returns undefined if the person cancels.
  */
 export async function withInputs<Start extends Pick<StartRequest, "pipeline" | "project" | "inputs">>(
   start: Start,
@@ -78,7 +78,7 @@ function withoutSecrets(values: InputValues): InputValues {
 
 interface Question {
   readonly input: DeclaredInput;
-  /** What is filled in. */
+  /** The prefilled value. */
   readonly shown: InputValue | undefined;
   readonly pipeline: string;
   readonly step: number;
@@ -86,7 +86,7 @@ interface Question {
 }
 
 type Answer =
-  /** `value` is undefined for what is left to the pipeline's file. */
+  /** `value` is undefined if the pipeline's file decides. */
   { readonly kind: "given"; readonly value: InputValue | undefined } | { readonly kind: "back" | "left" };
 
 function ask(question: Question, deps: AskInputsDeps): Promise<Answer> {
@@ -109,7 +109,7 @@ function askByPick(question: Question, options: readonly InputValue[], deps: Ask
   pick.placeholder = input.description ?? t("Select a value");
   pick.items = items;
   const filled = items.filter(({ value }) => value === shown);
-  // Without any, the editor has no row for Enter.
+  // With no active item, the editor has no row for Enter.
   if (filled.length > 0) pick.activeItems = filled;
   return answerTo(pick, question, deps, () => {
     const [item] = pick.selectedItems;
@@ -124,7 +124,7 @@ function askByBox(question: Question, deps: AskInputsDeps): Promise<Answer> {
   if (isLeftToFile(input)) box.placeholder = t("As the pipeline file says");
   box.value = shown === undefined ? "" : String(shown);
   box.onDidChangeValue((text) => {
-    // That the box is empty is said once it is accepted.
+    // Reports an empty box only once it is accepted.
     const typed = text === "" ? undefined : readTyped(text, input);
     box.validationMessage = typed?.kind === "invalid" ? typed.problem : undefined;
   });
@@ -154,12 +154,12 @@ function invalid(problem: string): { readonly kind: "invalid"; readonly problem:
   return { kind: "invalid", problem };
 }
 
-/** Whether it has a default that only the run finds out. */
+/** Whether the input has a default that only a run can evaluate. */
 function isLeftToFile(input: DeclaredInput): boolean {
   return !input.required && input.default === undefined;
 }
 
-/** Shows a question until it is answered. @param accepted the answer; undefined if it is none yet. */
+/** Shows a question until it is answered. @param accepted the answer; undefined if it isn't valid yet. */
 function answerTo(
   shown: QuickPick<ValueItem> | InputBox,
   { input, pipeline, step, of }: Question,

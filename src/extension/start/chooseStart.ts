@@ -22,23 +22,24 @@ export interface ChooseStartDeps extends AskInputsDeps {
   readonly session: Pick<Session, "connect">;
   readonly projectNames: Pick<ProjectNames, "register">;
   readonly lastUsed: LastUsed;
-  /** Saves what was edited: a run uses files as they are saved. */
+  /** Saves edited files, since a run uses files as saved. */
   readonly saveFiles: () => Thenable<unknown>;
   readonly folders: () => readonly string[];
   readonly isTrusted: () => boolean;
   /**
-   * Whether the window's first pipeline of the name is meant, and none elsewhere on this machine: for a task, which nobody may
-   * be watching.
+   * Whether to take the window's first pipeline of the name, and none elsewhere on this machine: for a task, which may run
+   * unattended.
    */
   readonly takesFirst?: boolean;
 }
 
 /**
- * Finds out what to start: the pipeline that the argument names, else one of the window's projects that the person
- * picks, or a name that they type; and with which inputs.
+ * Finds out what to start and with which inputs: the pipeline that the argument names, else one of the window's projects that the
+ * person picks, or a name that they type.
  * @param given see {@link readRunArgument}.
- * @returns undefined when the person leaves.
- * @throws `Untrusted`; a `FileProblem` of a broken file; PipelineError as `readRunArgument`, `Session.connect` and `ServiceClient`.
+ * @returns undefined if the person cancels.
+ * @throws `Untrusted`; a `FileProblem` for a broken file; PipelineError as `readRunArgument`, `Session.connect` and
+ * `ServiceClient`.
  */
 export async function chooseStart(
   deps: ChooseStartDeps,
@@ -61,14 +62,14 @@ export async function chooseStart(
     throw new FileProblem(start.root, message, { next: t("Correct the file, then run it again.") });
   }
   const complete = await withInputs(start, entry.inputs, which, deps);
-  // The start doesn't wait until the editor has stored that.
+  // Not awaited: the start doesn't depend on it.
   if (complete !== undefined) deps.lastUsed.note(start.project, start.pipeline);
   return complete;
 }
 
 /**
- * The pipelines to choose from: those of the window's folders, which this machine's own service reads as well. A service
- * elsewhere may have more, which is asked where they matter.
+ * The pipelines to choose from: those of the window's folders, which this machine's own service reads too. A service elsewhere
+ * may have more, and is asked if they matter.
  */
 async function pipelinesToChoose(
   request: RunArgument,
@@ -94,7 +95,7 @@ async function pipelinesToChoose(
   return known;
 }
 
-/** The pipeline that the argument names, maybe one of the entries; the person picks if it names none, or several. */
+/** The pipeline that the argument names, which may be one of the entries; if it names none or is ambiguous, the person picks. */
 async function choosePipeline(
   request: RunArgument,
   entries: readonly PipelineEntry[],
@@ -111,7 +112,7 @@ async function choosePipeline(
   return { name: request.pipeline ?? basename(request.path, ".yaml") };
 }
 
-/** The pipelines that the argument may mean; all of them for a person who picks. */
+/** The pipelines that the argument may mean; all of them if the person picks. */
 function meantBy(request: RunArgument, entries: readonly PipelineEntry[]): readonly PipelineEntry[] {
   switch (request.kind) {
     case "pick":
@@ -148,12 +149,12 @@ async function registeredProjects(
     found.flatMap((project) => (project === undefined ? [] : [[project.root, project] as const])),
   );
   const known: LocalProject[] = [];
-  // One after the other, so that of two folders of one name the same one always comes first.
+  // One after the other, so that of two folders of the same name the same one always comes first.
   for (const project of projects.values()) known.push(await projectNames.register(client, project));
   return known;
 }
 
-/** The service's pipelines of these projects, of the whole org for none; none where they can't be listed. */
+/** The service's pipelines of these projects, or of the whole org if there are none; empty if they can't be listed. */
 async function listPipelines(
   client: ServiceClient,
   projects: readonly string[],
@@ -164,13 +165,13 @@ async function listPipelines(
     const lists = await Promise.all(names.map((name) => client.pipelines(name, signal)));
     return lists.flatMap(({ pipelines }) => pipelines);
   } catch (error) {
-    // A start by name tells what is wrong.
+    // Ignored: a start by name reports what is wrong.
     if (error instanceof PipelineError) return [];
     throw error;
   }
 }
 
-/** The pipelines of the window's own files. @param hasProblems whether what is wrong with a file is told. */
+/** The pipelines of the window's own files. @param hasProblems whether to include the files' problems. */
 async function localPipelines(
   projects: readonly LocalProject[],
   hasProblems: boolean,
@@ -203,9 +204,9 @@ function toChosenStart(
   return { ...asked, pipeline: entry.name, project, root };
 }
 
-/** The start that a person chose: the body of the request, with its project's folder here. */
+/** The start that a person chose: the body of the request, and its project's local folder. */
 export interface ChosenStart extends StartRequest {
-  /** Undefined for a project that is not in this window. */
+  /** Undefined for a project that isn't in this window. */
   readonly root: string | undefined;
 }
 
@@ -213,7 +214,7 @@ interface EntryItem extends QuickPickItem {
   readonly entry: PipelineEntry;
 }
 
-/** Lets the person pick a pipeline or type a name. @returns one of the entries, or a new one; undefined when they leave. */
+/** Lets the person pick a pipeline or type a name. @returns one of the entries, or a new one; undefined if they cancel. */
 export async function pickPipeline(
   entries: readonly PipelineEntry[],
   window: Pick<typeof vscodeWindow, "createQuickPick">,
@@ -235,7 +236,7 @@ export async function pickPipeline(
   return (await chosenFrom(pick))?.entry;
 }
 
-/** What every row would say, and a file that is called as its pipeline, are left out: a row then has one line. */
+/** Omits a project that all rows share, and a file named after its pipeline, so that a row has one line. */
 function listedItem(entry: PipelineEntry, isOneProject: boolean): EntryItem {
   const { name, project, path, problem } = entry;
   const where = [

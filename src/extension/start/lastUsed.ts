@@ -6,7 +6,7 @@ const name = "lastUsedPipelines";
 const inputsName = "lastUsedInputs";
 const mostKept = 50;
 
-/** Remembers the pipelines that were run in this workspace, so that they come first in the list, and their inputs. */
+/** Remembers the pipelines that were run in this workspace, to list them first, and their inputs. */
 export class LastUsed {
   readonly #memento: Pick<Memento, "get" | "update">;
 
@@ -18,11 +18,11 @@ export class LastUsed {
   note(project: string | undefined, pipeline: string): void {
     const id = idOf(project, pipeline);
     const others = this.#ids().filter((other) => other !== id);
-    // What can't be stored is only not the first in the list.
+    // Ignored: an entry that can't be stored only isn't listed first.
     this.#memento.update(name, [id, ...others].slice(0, mostKept)).then(undefined, () => {});
   }
 
-  /** The pipelines that were run, the latest first: the list for a service that lists none. */
+  /** The pipelines that were run, latest first: the list for a service that doesn't list any. */
   entries(): PipelineEntry[] {
     return this.#ids().map((id) => {
       const slash = id.indexOf("/");
@@ -44,7 +44,7 @@ export class LastUsed {
     );
   }
 
-  /** The inputs that the person gave a pipeline last; none if they are unknown. */
+  /** The inputs that the person last gave to a pipeline; empty if unknown. */
   inputsOf(project: string | undefined, pipeline: string): InputValues {
     const id = idOf(project, pipeline);
     const [, values] = this.#inputs().find(([other]) => other === id) ?? [];
@@ -68,7 +68,7 @@ export class LastUsed {
   }
 }
 
-/** A project's name is a folder's, so it has no slash. */
+/** Unambiguous, since a project's name is a folder's and has no slash. */
 function idOf(project = "", pipeline: string): string {
   return `${project}/${pipeline}`;
 }

@@ -13,7 +13,7 @@ export type RefusalAnswer =
   | "what-counts"
   | "dismissed";
 
-/** What the buttons of a refusal do with the start that was refused, but for Retry. */
+/** The actions of a refusal's buttons on the refused start, except Retry. */
 export type RefusalActions = Readonly<
   Record<Exclude<RefusalAnswer, "retry" | "dismissed">, (start: ChosenStart) => Promise<void>>
 >;
@@ -24,7 +24,7 @@ const mostHints = 4;
 /**
  * Shows the notification of a refused start: the reason, the hints and the buttons (contract: "The extension").
  *
- * @param facts with who holds the slots; undefined if the service doesn't report it.
+ * @param facts includes the slot holders; undefined if the service doesn't report them.
  */
 export async function showRefusal(
   refused: RefusedStart,
@@ -36,7 +36,7 @@ export async function showRefusal(
   return (chosen !== undefined && answers.get(chosen)) || "dismissed";
 }
 
-/** The buttons by the refusal's scope: only the next day helps once the day's runs are used. */
+/** The buttons by the refusal's scope. Once the day's runs are used up, only the next day helps. */
 function answersTo({ refusal }: RefusedStart, holders: SlotHolders | undefined): Map<string, RefusalAnswer> {
   const answers = new Map<string, RefusalAnswer>([[t("Retry"), "retry"]]);
   switch (refusal.scope) {

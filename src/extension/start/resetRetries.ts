@@ -16,35 +16,35 @@ export interface ResetRetriesDeps {
   readonly store: Pick<RetryFiles, "list" | "put" | "take">;
   readonly session: Pick<Session, "connect" | "origin">;
   readonly clock: Clock;
-  /** A number from 0 up to 1, for the jitter. */
+  /** A number from 0 up to but not including 1, for the jitter. */
   readonly random: () => number;
   readonly window: Pick<typeof vscodeWindow, "showInformationMessage" | "setStatusBarMessage">;
   readonly log: Pick<LogOutputChannel, "info">;
   readonly start: (request: StartRequest) => Promise<void>;
 }
 
-/** In milliseconds: thousands may wait for the same moment, so each starts a little later. */
+/** In milliseconds. Thousands may wait for the same moment, so each starts a little later. */
 const jitter = { least: 1000, most: 10_000 } as const;
-/** In milliseconds: a start that is later than this asks the person first. */
+/** In milliseconds: the person is asked before a start that is later than this. */
 const tooLate = 5 * 60_000;
-/** In milliseconds: how often the stored starts are read, since other windows change them, and timers stop while a machine sleeps. */
+/** In milliseconds: how often stored starts are read. Other windows change them, and timers stop while a machine sleeps. */
 const lookInterval = 30_000;
 /** In milliseconds. */
 const statusBarTime = 8000;
 
 /**
- * Starts that a used-up day refused and that the person deferred to 00:00 UTC. They are stored for all windows of the
- * workspace and outlive a reload, a crash and a restart of the editor; one window makes each, by the service's clock; a
- * start whose time passed unseen asks the person.
+ * Starts that were refused on a used-up day and that the person deferred to 00:00 UTC. They are stored for all windows of the
+ * workspace and survive a reload, a crash and a restart of the editor. Only one window makes each, by the service's clock; if a
+ * start's time has passed, the person is asked.
  */
 export class ResetRetries implements Disposable {
   /** The stored starts, the next one first. */
   readonly pending = new ObservableValue<readonly PendingRetry[]>([]);
   readonly #deps: ResetRetriesDeps;
   readonly #ended = new AbortController();
-  /** The starts that this window makes or asks about. */
+  /** The starts that this window is making or asking about. */
   readonly #begun = new Set<string>();
-  /** When those are due that were due before the reset, since this machine's clock was set meanwhile; in this window alone. */
+  /** New times of starts that came before the service's reset, as this machine's clock was changed; in this window only. */
   readonly #later = new Map<string, number>();
   #looks = 0;
   #cancelNextLook = () => {};
@@ -55,8 +55,8 @@ export class ResetRetries implements Disposable {
   }
 
   /**
-   * Defers a start to the next 00:00 UTC; the same pipeline from the same step with the same inputs only once.
-   * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and when it can't be stored.
+   * Defers a start to the next 00:00 UTC; the same pipeline, step and inputs only once.
+   * @throws PipelineError as `ServiceClient.orgAndTime` and `Session.connect`, and if it can't be stored.
    */
   async add(request: StartRequest, signal: AbortSignal): Promise<PendingRetry> {
     const { clock, store, random, session } = this.#deps;
@@ -86,7 +86,7 @@ export class ResetRetries implements Disposable {
     return retry;
   }
 
-  /** Cancels a deferred start, in all windows. @returns false if another window was first. @throws when it can't be removed. */
+  /** Cancels a deferred start in all windows. @returns false if another window was first. @throws if it can't be removed. */
   async cancel({ id }: Pick<PendingRetry, "id">): Promise<boolean> {
     const isTaken = await this.#deps.store.take(id);
     await this.look();
@@ -98,7 +98,7 @@ export class ResetRetries implements Disposable {
     this.#cancelNextLook();
   }
 
-  /** Reads the stored starts of all windows and begins those that are due; looks again when the next one is. */
+  /** Reads the stored starts of all windows and begins those that are due; reads them again when the next one is. */
   async look(): Promise<void> {
     const { clock, store } = this.#deps;
     this.#looks += 1;

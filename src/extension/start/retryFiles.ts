@@ -12,8 +12,8 @@ import { plainText, withoutIcons } from "../window/plainWindow.ts";
 import { deferredStartsFolder } from "../window/storedState.ts";
 
 /**
- * One file a start, in the extension's global storage: a browser's VS Code writes workspace state seconds later, so that
- * a reload loses it, and two windows of a folder overwrite each other's.
+ * Stores one file per start in the extension's global storage. Workspace state won't do: VS Code in a browser writes it seconds
+ * later, so that a reload loses it, and two windows of a folder overwrite each other's.
  */
 export class RetryFiles {
   readonly #folder: string;
@@ -28,7 +28,7 @@ export class RetryFiles {
     this.#prefix = `${hashOf(workspace)}.`;
   }
 
-  /** The next one first; without those that can't be read at the moment. */
+  /** The stored starts, the next one first, without those that can't be read now. */
   async list(): Promise<PendingRetry[]> {
     const names = await readdir(this.#folder).catch(() => []);
     const own = names.filter((name) => name.startsWith(this.#prefix) && name.endsWith(".json"));
@@ -38,7 +38,7 @@ export class RetryFiles {
     return texts.flatMap((text) => parsed(text) ?? []).sort((one, other) => one.dueAt - other.dueAt);
   }
 
-  /** Resolves once it is on the disk. @throws PipelineError when it can't be stored. */
+  /** Resolves once the start is on the disk. @throws PipelineError if it can't be stored. */
   async put(retry: PendingRetry): Promise<void> {
     try {
       await makeFolder(this.#folder);
@@ -53,8 +53,8 @@ export class RetryFiles {
   }
 
   /**
-   * Removes one, for one of the windows: that one makes or cancels the start.
-   * @returns false if another one was first. @throws when it can't be removed.
+   * Removes a start, so that only one window makes or cancels it.
+   * @returns false if another window was first. @throws if it can't be removed.
    */
   async take(id: string): Promise<boolean> {
     try {
@@ -71,7 +71,7 @@ export class RetryFiles {
   }
 }
 
-/** @returns undefined for what another version wrote differently. */
+/** @returns undefined for another version's format. */
 function parsed(text: string): PendingRetry | undefined {
   try {
     return pendingRetrySchema.safeParse(JSON.parse(text)).data;
@@ -80,7 +80,7 @@ function parsed(text: string): PendingRetry | undefined {
   }
 }
 
-/** An id may come from an edited file, so it is not used as a file name. */
+/** An id may come from an edited file, so it isn't used as a file name. */
 function hashOf(text: string): string {
   return hash("sha256", text).slice(0, 32);
 }
@@ -95,9 +95,9 @@ const pendingRetrySchema = z.object({
   inputs: z.optional(inputValuesSchema),
   /** The reset, on the service's clock, in milliseconds since 1970. */
   resetAt: z.number(),
-  /** When it is made, on this machine's clock, which may be off, in milliseconds since 1970. */
+  /** When to make the start, on this machine's clock, which may be wrong, in milliseconds since 1970. */
   dueAt: z.number(),
-  /** The service that refused it; no other one gets it. */
+  /** The service that refused it; the start is sent to no other. */
   origin: z.string(),
   orgId: z.string(),
 });

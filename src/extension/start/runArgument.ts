@@ -13,10 +13,10 @@ export type RunArgument =
   /** The person picks. */
   | { readonly kind: "pick" }
   | { readonly kind: "named"; readonly start: StartRequest }
-  /** A pipeline file on this machine by its absolute path, with the pipeline's name if the caller read it. */
+  /** A pipeline file on this machine, by its absolute path, with the pipeline's name if the caller knows it. */
   | { readonly kind: "file"; readonly path: string; readonly pipeline?: string };
 
-/** A pipeline file's row or lens. It has no project name, since the service may know the project by another. */
+/** The row or lens of a pipeline file. It has no project name, since the service may know the project by another. */
 const fileItemSchema = z.object({
   root: z.string().check(z.minLength(1)),
   path: z.string().check(z.regex(/^pipelines\/[^/]+\.yaml$/)),
@@ -36,9 +36,9 @@ const namedSchema = z.object({
 const knownKeys = ["pipeline", "project", "timeLimit", "fromStep", "inputs"];
 
 /**
- * Reads the argument of `pipelineRuns.run` from a keybinding, a menu or another extension: a name, `{ pipeline,
- * project?, timeLimit?, fromStep?, inputs? }`, an item of a view, or the URI of a pipeline file.
- * @throws PipelineError `invalid-request` that says what the command takes.
+ * Reads the argument of `pipelineRuns.run` from a keybinding, a menu or another extension: a name, `{ pipeline, project?,
+ * timeLimit?, fromStep?, inputs? }`, an item of a view, or the URI of a pipeline file.
+ * @throws PipelineError `invalid-request` that says what the command accepts.
  */
 export function readRunArgument(given: unknown): RunArgument {
   if (given === undefined || given === null) return { kind: "pick" };
@@ -59,8 +59,9 @@ export function readRunArgument(given: unknown): RunArgument {
 }
 
 /**
- * Reads the start request that a keybinding, another extension or a task writes as `{ pipeline, project?, timeLimit?,
- * fromStep?, inputs? }`, which may have other fields too, as an item of a view and a task's definition have. A field whose name almost is one of these is a typing error.
+ * Reads a start request that a keybinding, another extension or a task gives as `{ pipeline, project?, timeLimit?, fromStep?,
+ * inputs? }`. Other fields are ignored, since a view's item and a task's definition have some, unless a name is nearly one of
+ * these: that is a typing error.
  * @throws PipelineError `invalid-request` that names the field.
  */
 export function readStart(given: object): StartRequest {
@@ -91,7 +92,7 @@ export function readStart(given: object): StartRequest {
   return { pipeline, project, timeLimitSeconds, fromStep, ...(hasInputs && { inputs }) };
 }
 
-/** A time limit may have its unit in its name, as elsewhere. */
+/** Whether a key looks like a misspelt known key; for a time limit also with a unit, as in `timeLimitSeconds`. */
 function isSlipOf(known: string, key: string): boolean {
   return known === "timeLimit" ? plain(key).startsWith(plain(known)) : plain(key) === plain(known);
 }

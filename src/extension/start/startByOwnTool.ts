@@ -27,8 +27,8 @@ type ToolEnd =
 type ToolAttempt = ToolEnd | { readonly kind: "stopped" };
 
 /**
- * Runs a pipeline with the service's own tool, which waits for a slot and follows the run itself (contract: "The
- * extension", last row). A notification shows what it prints to standard error.
+ * Runs a pipeline with the service's own tool, which waits for a slot and follows the run itself (contract: "The extension", last
+ * row). A notification shows what it prints to standard error.
  * @throws PipelineError as `ownTool` and `startByTool`.
  */
 export async function startByOwnTool(
@@ -64,7 +64,7 @@ export async function startByOwnTool(
   }
 }
 
-/** Runs a pipeline with the tool to its end, and measures its wait. @throws PipelineError as `startByTool`. */
+/** Runs a pipeline with the tool to its end, and measures how long that took. @throws PipelineError as `startByTool`. */
 export async function runOwnTool(tool: ForeignTool, pipeline: string, signal: AbortSignal): Promise<ToolEnd> {
   const { clock = systemClock } = tool;
   const began = clock.monotonic();
@@ -84,8 +84,8 @@ export interface OwnToolDeps {
 }
 
 /**
- * Whether the service's own tool makes a start that failed so: the service has no usable endpoint (contract: "The
- * extension", last row). False whenever a run may exist.
+ * Whether a failed start should be made by the service's own tool, because the service has no usable endpoint (contract: "The
+ * extension", last row). False if a run may exist.
  */
 export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cliPath">): boolean {
   if (error instanceof AbsentEndpoint) return true;
@@ -95,9 +95,9 @@ export function startsByTool(error: unknown, { cliPath }: Pick<OwnToolDeps, "cli
 }
 
 /**
- * The service's own command-line tool with what it is run with.
- * @param request its working folder, the home folder if undefined; and what it can't take.
- * @throws PipelineError `usage` without the setting, for a time limit, a first step or inputs; as `checkToolPath`.
+ * The service's own command-line tool and the settings to run it with.
+ * @param request gives the working folder, by default the home folder, and what the tool can't take.
+ * @throws PipelineError `usage` without the setting, or for a time limit, a first step or inputs; as `checkToolPath`.
  */
 export async function ownTool(
   client: ServiceClient,

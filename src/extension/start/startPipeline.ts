@@ -53,18 +53,18 @@ type Attempt =
       /** Undefined if the service doesn't report who holds the slots. */
       readonly holders?: SlotHolders | undefined;
     }
-  /** The person stopped waiting. A run that was started in that moment is being cancelled. */
+  /** The person stopped waiting. A run that started at that moment is being cancelled. */
   | { readonly kind: "stopped" };
 
-/** Starts a run, showing the wait, then a refusal with its buttons; a started run's end is announced. */
+/** Starts a run and shows the wait, then any refusal with its buttons; announces a started run's end. */
 export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps): Promise<void> {
   const already = deps.waits.find(chosen);
   if (already !== undefined && !(await isWantedTwice(already, deps))) return;
   for (;;) {
     using asking = deps.waits.starting(chosen);
-    // The same start is being requested, as by the first click of a double click.
+    // The same start is already being requested, as by the first click of a double click.
     if (asking === undefined) return;
-    // For each attempt, since the service may have moved or the settings changed.
+    // Again for each attempt, since the service may have moved or the settings changed.
     const client = await deps.session.connect(deps.signal, "asked");
     const reconnect = reconnectTo(deps);
     const attempt = await attemptStart(chosen, client, reconnect, deps);
@@ -158,7 +158,7 @@ async function attemptStart(
   }
 }
 
-/** Cancels a run that had started when its wait was stopped. The window's end waits for it. */
+/** Cancels a run that had started when its wait was stopped. The window's end waits for this. */
 async function cancelUnwanted(
   client: ServiceClient,
   run: Run,
@@ -199,8 +199,8 @@ function warnOfDoubt(
 }
 
 /**
- * Finds this machine's own service after a break, since only that one moves. Any other keeps its address, so that
- * settings that change meanwhile never send a start to another service.
+ * Finds this machine's own service after a break, since only that one moves. Any other keeps its address, so that settings
+ * changed in the meantime never send a start to another service.
  */
 export function reconnectTo({
   session,

@@ -13,8 +13,8 @@ export class StoppedWaiting extends Error {
 }
 
 /**
- * Shows the wait for a slot: a notification with the seconds left, the holder and a button to stop, and the seconds in
- * the status bar. It appears only once the start waits.
+ * Shows the wait for a slot: a notification with the seconds left, the holder and a button to stop, and the seconds in the status
+ * bar. Appears only once the start waits.
  */
 export class WaitNotice implements Disposable {
   readonly #pipeline: string;
@@ -28,7 +28,7 @@ export class WaitNotice implements Disposable {
   #secondsLeft = 0;
   #place: QueuePlace | undefined;
 
-  /** @param holder names who holds the slot now; undefined while unknown. */
+  /** @param holder the current holder of the slot, for people; undefined while unknown. */
   constructor(
     request: AskedStart,
     window: Pick<typeof vscodeWindow, "withProgress">,
@@ -65,7 +65,7 @@ export class WaitNotice implements Disposable {
     );
   }
 
-  /** Shows the place in the queue from now on; none for undefined. */
+  /** Shows this queue position from now on; none if undefined. */
   updatePlace(place: QueuePlace | undefined): void {
     this.#place = place;
     if (this.#shown) this.update(this.#secondsLeft);
@@ -87,20 +87,20 @@ export class WaitNotice implements Disposable {
     return `${text} · ${t("{0} in the queue", placeText(this.#place, t))}`;
   }
 
-  /** Removes the notification at once, even if the service takes a moment to answer. */
+  /** Removes the notification at once, even if the service takes a moment to reply. */
   #stop(): void {
     this.#stopped.abort(new StoppedWaiting("stopped waiting"));
     this[Symbol.dispose]();
   }
 }
 
-/** The runs that hold the org's slots, and the asking key's id, which is the `actor` of its own runs. */
+/** The runs that hold the org's slots, and the id of this window's key, which is the `actor` of its own runs. */
 export interface SlotHolders {
   readonly runs: readonly Run[];
   readonly me: string;
 }
 
-/** The slot holders by the service's events. @returns undefined without events. */
+/** The slot holders that the service's events report. @returns undefined without events. */
 export function knownSlotHolders({ state }: Pick<Session, "state">): SlotHolders | undefined {
   const { value } = state;
   if (value.kind !== "live" || value.activeRuns === undefined) return undefined;
@@ -108,7 +108,7 @@ export function knownSlotHolders({ state }: Pick<Session, "state">): SlotHolders
 }
 
 /**
- * The slot holders, read now where no events tell of them. @returns undefined if the service doesn't report them.
+ * The slot holders, read now if no events report them. @returns undefined if the service doesn't report them.
  * @throws only the signal's reason.
  */
 export async function readSlotHolders(
@@ -126,7 +126,7 @@ export async function readSlotHolders(
   return runs === undefined || org === undefined ? undefined : { runs, me: org.actor };
 }
 
-/** As in `long (your run), nightly (by key_2)`; undefined for no runs. */
+/** `long (your run), nightly (by key_2)`; undefined if there are no runs. */
 export function slotHolderText({ runs, me }: SlotHolders): string | undefined {
   if (runs.length === 0) return undefined;
   return runs

@@ -11,19 +11,19 @@ export interface Wait {
   readonly place?: QueuePlace | undefined;
 }
 
-/** What tells a start from others. */
+/** What distinguishes a start from others. */
 export type AskedStart = Pick<Wait, "pipeline" | "project" | "inputs">;
 
-/** The waits of this window, the oldest first. */
+/** The waits of this window, oldest first. */
 export class Waits {
   readonly current = new ObservableValue<readonly Wait[]>([]);
   readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
 
-  /** Starts whose first reply has not come. */
+  /** Starts without a first reply yet. */
   readonly #starting = new Map<string, symbol>();
 
   /**
-   * Notes that a start is requested, until it waits or is answered.
+   * Records that a start is being requested, until it waits or gets its reply.
    * @returns undefined while the same start is being requested.
    */
   starting(request: AskedStart): Disposable | undefined {
@@ -41,7 +41,7 @@ export class Waits {
     const name = nameOf(request);
     const asked = this.#starting.get(name);
     return {
-      /** Lists the wait, with the seconds left and the place in the queue where it is known, until `end`. */
+      /** Lists the wait, with the seconds left and the queue position if known, until `end`. */
       update: (secondsLeft: number, place?: QueuePlace): void => {
         this.#started(name, asked);
         this.#waits.set(id, { wait: { pipeline, project, inputs, secondsLeft, place }, stop });
@@ -58,7 +58,7 @@ export class Waits {
     return this.current.value.find((wait) => nameOf(wait) === nameOf(request));
   }
 
-  /** Stops a wait of a start, the latest of several; no effect on one that is over. */
+  /** Stops the wait of a start, the latest if there are several; no effect if it is over. */
   stop(wait: AskedStart): void {
     [...this.#waits.values()].findLast((standing) => nameOf(standing.wait) === nameOf(wait))?.stop();
   }

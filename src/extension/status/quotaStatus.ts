@@ -105,10 +105,10 @@ function mine(state: SessionState): number {
 
 type FollowedSession = Pick<Session, "state" | "reading" | "currentClient">;
 
-/** Who used the day's runs, read anew each time their number changes. An idle window asks for nothing. */
+/** Who used the day's runs, read again each time their number changes. An idle window sends no request. */
 export function watchDayUse(session: FollowedSession) {
   const use = new ObservableValue<DayUse | undefined>(undefined);
-  /** The number of runs, by org and key, that it was read for. */
+  /** What the use was read for: the service, org, key and number of runs. */
   let readFor = "";
   let reading = new AbortController();
   const update = async () => {

@@ -10,11 +10,11 @@ export interface StatusAction {
   readonly label: string;
   readonly command: string;
   readonly args: readonly unknown[];
-  /** Whether the tooltip, which has less room than the menu, links to it. */
+  /** Whether the tooltip, which has less room than the menu, links to the action. */
   readonly inTooltip: boolean;
 }
 
-/** The actions that make sense now, the likeliest first. */
+/** The actions that make sense now, most likely first. */
 export function statusActionsFor(facts: StatusFacts): StatusAction[] {
   // A deferred start can be cancelled in any state.
   const putOff = facts.deferred === "" || facts.state.kind === "live" ? [] : [allActions().cancelRetry];
@@ -50,7 +50,7 @@ function actionsWhileLive(
   all: ReturnType<typeof allActions>,
 ): StatusAction[] {
   const mine = (activeRuns ?? []).filter(({ actor }) => actor === org.actor).length;
-  // A service that doesn't report runs may have some.
+  // A service that doesn't report runs may still have some.
   const mayCancelMine = activeRuns === undefined || mine > 0;
   const isTaken = activeRuns === undefined || activeRuns.length > 0;
   const isUsedUp = reading !== undefined && quotaLevel(org) === "used-up";
@@ -108,7 +108,7 @@ interface ShowMenuDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
 }
 
-/** “Show Menu…”, also a click on the status bar: the actions that make sense now. */
+/** “Show Menu…”, also a click on the status-bar item: the actions that make sense now. */
 export async function showMenu({ status, window, executeCommand }: ShowMenuDeps): Promise<void> {
   const facts = status.facts();
   const items = statusActionsFor(facts).map((entry) => ({ label: `$(${entry.icon}) ${entry.label}`, entry }));

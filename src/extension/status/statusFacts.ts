@@ -14,9 +14,9 @@ export interface StatusFacts {
   /** Undefined while the numbers of `live` are another day's. */
   readonly reading: OrgReading | undefined;
   readonly waits: readonly Wait[];
-  /** Who used the day's runs, where it is known. */
+  /** Who used the day's runs, if known. */
   readonly use: DayUse | undefined;
-  /** The deferred starts as a text; empty for none. */
+  /** The deferred starts as a text; empty if there are none. */
   readonly deferred: string;
   /** The service and the key in use, and why. */
   readonly used: UsedService | undefined;
@@ -25,14 +25,14 @@ export interface StatusFacts {
 }
 
 export interface UsedService {
-  /** Its host, or the name of this machine's own. */
+  /** The service's host, or the name of this machine's own service. */
   readonly name: string;
   /** Whether it is this machine's own service with its own token. */
   readonly isOwn: boolean;
   readonly source: "chosen" | "settings" | "default";
 }
 
-/** The service and the key that a window uses, and why; undefined while none is followed. */
+/** The service and key that a window uses, and why; undefined while it follows no service. */
 export function usedService(
   session: Pick<Session, "currentClient" | "hasEnteredKey">,
   choice: Pick<ServiceChoice, "target" | "source">,
@@ -55,7 +55,7 @@ export interface Presentation {
 
 type PresentedFacts = Pick<StatusFacts, "state" | "reading" | "waits" | "deferred" | "now">;
 
-/** The status bar's content, undefined for none. Deferred starts show in any state. */
+/** The status bar's content; undefined for none. Deferred starts are shown in any state. */
 export function present(facts: PresentedFacts): Presentation | undefined {
   const { deferred } = facts;
   const shown = presentNow(facts);
@@ -97,7 +97,7 @@ function presentNow({ state, reading, waits, now }: PresentedFacts): Presentatio
       const isBusy = state.activeRuns !== undefined && state.activeRuns.length > 0;
       const level = quotaLevel(state.org);
       return {
-        // Some themes have no colour for a level.
+        // The icon shows the level too, since some themes have no colour for it.
         icon: wait !== undefined ? "watch" : isBusy ? "sync~spin" : levelIcons[level],
         text: [
           quotaText(state.org),

@@ -22,8 +22,8 @@ const cells = 20;
 const mostNamed = 5;
 
 /**
- * Writes the status item's tooltip with links to commands. Names from elsewhere are written as plain text; only the
- * links' commands are trusted.
+ * Writes the status item's tooltip with links to commands. Foreign names are written as plain text; only the links' commands are
+ * trusted.
  */
 export function writeTooltip(facts: StatusFacts, into: Markdown): void {
   const { state } = facts;
@@ -98,7 +98,7 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
   return "━".repeat(full) + "─".repeat(cells - full);
 }
 
-/** Who used the day's runs, and how long they last at this pace. */
+/** Who used the day's runs, and how long they will last at this pace. */
 function writeUse(org: Org, use: DayUse, reading: OrgReading, now: number, into: Markdown): void {
   const who = useText(use, org.actor, t);
   if (who !== undefined) line(into, who, "$(graph) ");
@@ -155,7 +155,7 @@ function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
   into.isTrusted = { enabledCommands: [...new Set(links.map(({ command }) => command))] };
 }
 
-/** A paragraph of a text behind an icon. */
+/** A paragraph with an optional icon before its text. */
 function line(into: Markdown, text: string, icon = ""): void {
   if (icon !== "") into.appendMarkdown(icon);
   appendWords(into, text);

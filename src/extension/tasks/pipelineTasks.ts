@@ -5,13 +5,13 @@ import type { RunTaskDeps } from "./runTask.ts";
 import { taskProvider, taskType } from "./taskDefinition.ts";
 import { taskTerminal } from "./taskTerminal.ts";
 
-/** The failed step is marked in its file, as that of any run: nothing looks for it in the output. */
+/** None: the failed step is marked in its file like that of any run, without searching the output. */
 const problemMatchers: string[] = [];
 
 /**
  * The window's pipelines as tasks of the editor.
- * @param load composes the window, once a task is run.
- * @param shutdown has the window's end wait for the task's.
+ * @param load composes the window, once a task runs.
+ * @param shutdown makes the window's end wait for the task's end.
  * @param ended aborts when the extension ends.
  */
 export function pipelineTasks(

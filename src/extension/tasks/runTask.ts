@@ -29,13 +29,13 @@ export interface RunTaskDeps extends OwnToolDeps, ChooseStartDeps {
   readonly runs: Pick<RunList, "retain">;
 }
 
-/** The editor's own terminal, whatever environment the editor was started in. */
+/** The environment of the editor's terminal, whatever environment the editor was started in. */
 const env = { TERM_PROGRAM: "vscode" };
 
 /**
- * Runs a task as `pipeline run <name> --log` runs it, with the window's connection to the service.
- * @param folder the task's folder, whose project is meant unless the definition names one; undefined for a task of a workspace or
- *   of the user, which means the window's first that has the pipeline.
+ * Runs a task like `pipeline run <name> --log`, with the window's connection to the service.
+ * @param folder the task's folder, whose project is used unless the definition names one; undefined for a task of a workspace or
+ * of the user, for which the window's first project with the pipeline is used.
  * @returns the tool's exit code (contract: "The command-line tool"). Never rejects.
  */
 export async function runTask(
@@ -46,7 +46,7 @@ export async function runTask(
 ): Promise<number> {
   const flags = { json: false, quiet: false, color: true };
   const output = new Output({ out: io.stream, err: io.stream, env, flags });
-  // The list tells which step of the file failed, see `failedSteps`.
+  // The list reports which step of the file failed, see `failedSteps`.
   const listed = deps.runs.retain();
   try {
     return await run(definition, folder, io, output, deps);
@@ -105,7 +105,7 @@ async function run(
       wait.end();
       session.noteChange(client, deps.signal);
     },
-    // Its end shows in the terminal.
+    // The run's end is shown in the terminal.
     onStarted: ({ runId }) => announcer.suppress(runId),
   });
   const outcomes = await batch.run([pipeline]);
@@ -127,7 +127,7 @@ async function run(
   return conclude(outcomes, { output, root, wasInterrupted: interrupted.aborted, took: 0, org });
 }
 
-/** This machine's own service would look through all the projects that it knows. */
+/** Thrown because this machine's own service would otherwise search all the projects that it knows. */
 function noProject(): PipelineError {
   return new PipelineError("not-found", t("No folder of this window has a pipeline."), {
     next: t("A project's pipelines are the files pipelines/*.yaml in its folder."),

@@ -5,7 +5,7 @@ import { projectFiles } from "../../project/pipelineFiles.ts";
 export const taskType = "pipeline";
 
 export interface TaskProviderDeps {
-  /** The window's folders on this machine; none in a workspace that isn't trusted. */
+  /** The window's folders on this machine; none in an untrusted workspace. */
   readonly folders: () => readonly WorkspaceFolder[];
   /** Creates the editor's task for a definition. @param folder undefined for a task of no folder. */
   readonly makeTask: (definition: TaskDefinition, folder: WorkspaceFolder | undefined, name: string) => Task;
@@ -30,7 +30,7 @@ export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
       }
       return tasks;
     },
-    /** A task of a `tasks.json`, whose definition stays as it is written. */
+    /** A task from `tasks.json`, whose definition is kept as written. */
     resolveTask: ({ definition, scope, name }: Task): Task =>
       makeTask(definition, typeof scope === "object" ? scope : undefined, name),
   };

@@ -4,13 +4,13 @@ import { exitCodes } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { Emitter } from "../window/observable.ts";
 
-/** A task's terminal, and how the task is ended early, as the tool in a terminal (contract: "The command-line tool"). */
+/** A task's terminal, and the signals that end the task early, as in the tool (contract: "The command-line tool"). */
 export interface TaskIo {
-  /** Takes what has been made safe for a terminal. */
+  /** Receives text that is already safe for a terminal. */
   readonly stream: Stream;
   /** Aborted by the first Ctrl-C, and when the terminal or the window closes. */
   readonly interrupted: AbortSignal;
-  /** Aborted by the second Ctrl-C: nothing is awaited any more. */
+  /** Aborted by the second Ctrl-C, when nothing more is awaited. */
   readonly leaving: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export function taskTerminal(act: (io: TaskIo) => Promise<number>, ended: AbortS
     get rows() {
       return size?.rows ?? 24;
     },
-    // No terminal driver is between that would return the carriage.
+    // Adds carriage returns, since there is no terminal driver to do so.
     write: (text) => isOver || written.emit(text.replaceAll(/\r?\n/g, "\r\n")),
   };
   return {

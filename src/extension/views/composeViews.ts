@@ -57,7 +57,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
     loadOnScroll({
       state: runs.state,
       register: (provider) => window.registerFileDecorationProvider(provider),
-      // The person did not ask for it, so an error is logged only; the row can still be clicked.
+      // The person didn't ask for it, so an error is only logged; the row can still be clicked.
       loadMore: () =>
         runs.loadMore(signal).catch((error: unknown) => {
           if (!signal.aborted) log.warn(`Older runs could not be listed: ${describeError(error)}`);
@@ -80,7 +80,7 @@ export function composeViews(deps: ComposeViewsDeps): Trees {
   };
 }
 
-/** The editor's item for a row, without its tooltip, which is made on hover. */
+/** The editor's item for a row, without its tooltip, which is created on hover. */
 function treeItem(row: Row): vscode.TreeItem {
   const item = new vscode.TreeItem(row.label, foldings[row.folding]);
   item.id = row.id;
@@ -94,7 +94,7 @@ function treeItem(row: Row): vscode.TreeItem {
   return item;
 }
 
-/** The lines as Markdown, with texts from elsewhere as plain text. */
+/** The lines as Markdown, with foreign texts as plain text. */
 function markdown(lines: readonly TooltipLine[]): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [index, line] of lines.entries()) {
@@ -132,7 +132,7 @@ function commandOf({ action, label }: Row): vscode.Command | undefined {
   }
   if (action.kind === "log") {
     const log = vscode.Uri.from(logUri(action.runId, action.pipeline));
-    // A preview tab would be replaced by a followed link.
+    // Following a link would replace a preview tab.
     return { command: "vscode.open", title: label, arguments: [log, { preview: false }] };
   }
   const uri = vscode.Uri.file(action.file);

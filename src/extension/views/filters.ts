@@ -6,7 +6,7 @@ import type { RunList } from "../session/runList.ts";
 import { QuickPickItemKind } from "../window/editorEnums.ts";
 import type { ObservableValue } from "../window/observable.ts";
 
-/** Which runs the Runs view shows: of any of the statuses, of any of the pipelines, one's own. Empty parts show all. */
+/** Which runs the Runs view shows: by status, by pipeline, and only one's own. Empty parts show all. */
 export interface ViewFilter {
   readonly statuses: readonly string[];
   readonly pipelines: readonly string[];
@@ -30,7 +30,7 @@ export function passes(run: Run, { statuses, pipelines, isMine }: ViewFilter, me
   );
 }
 
-/** Stands for the statuses of all active runs, as `in-work` does in the tool. */
+/** Stands for the statuses of all active runs, like `in-work` in the tool. */
 const activeStatus = "in-work";
 
 /** The filter for the view's title: `failed, timed-out, checkout, mine`. */
@@ -52,7 +52,7 @@ interface FilterItem extends QuickPickItem {
   readonly part?: Partial<ViewFilter>;
 }
 
-/** “Filter Runs…”: chooses which runs the view shows, from what is listed. None chosen shows all. */
+/** “Filter Runs…”: chooses which of the listed runs the view shows. Choosing none shows all. */
 export async function filterRuns({ runs, runFilter, window }: FilterRunsDeps): Promise<void> {
   const { statuses, pipelines, isMine } = runFilter.value;
   const listed = runs.state.value.kind === "listed" ? runs.state.value.runs : [];
@@ -83,7 +83,7 @@ export async function filterRuns({ runs, runFilter, window }: FilterRunsDeps): P
   });
 }
 
-/** The tags by which the Pipelines view can be filtered, and those that were chosen; none chosen shows every file. */
+/** The tags by which the Pipelines view can be filtered, and the chosen ones; if none is chosen, every file is shown. */
 export interface TagFilter {
   readonly known: readonly string[];
   readonly chosen: readonly string[];
@@ -94,7 +94,7 @@ interface FilterPipelinesDeps {
   readonly window: Pick<typeof vscodeWindow, "showQuickPick">;
 }
 
-/** “Filter by Tag…”: chooses whose files the Pipelines view shows. */
+/** “Filter by Tag…”: chooses by tag which files the Pipelines view shows. */
 export async function filterPipelines({ tagFilter, window }: FilterPipelinesDeps): Promise<void> {
   const { known, chosen } = tagFilter.value;
   const items = known.map((label) => ({ label, picked: chosen.includes(label) }));

@@ -10,8 +10,8 @@ export interface LoadOnScrollDeps {
 }
 
 /**
- * Loads the next page of older runs when the person scrolls to its row. A tree reports no scrolling, but the editor asks
- * for a file's decorations when it draws the file's row; the row for older runs has its own address for that.
+ * Loads the next page of older runs when the person scrolls to its row. A tree doesn't report scrolling, but the editor asks for
+ * a file's decorations when it draws the file's row, so the row for older runs has a URI of its own.
  */
 export function loadOnScroll({ state, register, loadMore }: LoadOnScrollDeps): Disposable {
   let provider: Disposable | undefined;
@@ -22,7 +22,7 @@ export function loadOnScroll({ state, register, loadMore }: LoadOnScrollDeps): D
   const onShown = ({ scheme }: Uri): undefined => {
     if (scheme === olderScheme) void loadMore();
   };
-  // The editor asks such a provider about every file that it draws, so it is registered only while there is a row.
+  // Registered only while there is such a row, since the editor asks the provider about every file that it draws.
   const subscription = state.observe((list) => {
     if (list.kind === "listed" && list.hasMore) provider ??= register({ provideFileDecoration: onShown });
     else unregister();

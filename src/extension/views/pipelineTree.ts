@@ -18,7 +18,7 @@ export function tagsOf({ parsed }: ProjectFile): readonly string[] {
   return parsed.kind === "valid" ? (parsed.pipeline.tags ?? []) : [];
 }
 
-/** The rows of the Pipelines view: projects, if there are several, their files, and the files' problems. */
+/** The rows of the Pipelines view: the projects, if there are several, their files, and the files' problems. */
 export class PipelineTree {
   readonly #projects = new Map<string, ProjectNode>();
   readonly #files = new Map<string, FileNode>();
@@ -34,7 +34,7 @@ export class PipelineTree {
     return node.kind === "file" ? node.problems : [];
   }
 
-  /** Takes the files that were read; known runs stay with their files. */
+  /** Takes the files that were read; their last runs are kept. */
   update(read: readonly ReadProject[]): void {
     const known = new Set<string>();
     this.#shown = read.map(({ project, files }) => {
@@ -55,8 +55,8 @@ export class PipelineTree {
   }
 
   /**
-   * Takes the service's names of the projects and its runs, newest first.
-   * @param names by the projects' folders; a project without one has no known run.
+   * Takes the service's names of the projects, and its runs, newest first.
+   * @param names by the projects' folders; a project without a name has no known run.
    * @returns the files whose last run changed.
    */
   takeRuns(runs: readonly Run[], names: ReadonlyMap<string, string>): readonly FileNode[] {
@@ -89,7 +89,7 @@ export class PipelineTree {
   }
 }
 
-/** An element of the Pipelines view; each thing stays one object, as in the Runs view. */
+/** An element of the Pipelines view; each remains the same object, as in the Runs view. */
 export type PipelineNode = ProjectNode | FileNode | ProblemNode;
 
 interface ProjectNode {
@@ -104,10 +104,10 @@ interface FileNode {
   /** The project's folder, and the file's path in it with forward slashes. */
   readonly root: string;
   readonly path: string;
-  /** For the commands, which get the element: the pipeline's name, and the service's name of its project. */
+  /** For the commands, which receive the element: the pipeline's name, and the service's name of its project. */
   pipeline: string;
   project: string;
-  /** Whether its runs are given inputs. */
+  /** Whether its runs take inputs. */
   hasInputs: boolean;
   tags: readonly string[];
   problems: readonly ProblemNode[];
@@ -134,7 +134,7 @@ export function pipelineViewRow(node: PipelineNode, seen: RowContext): Row {
   }
 }
 
-/** The tooltip of a pipeline file: where it is, its last result, its problems. */
+/** The tooltip of a pipeline file: its path, tags, last result and problems. */
 export function fileTooltip({ pipeline, path, tags, problems, last }: FileNode): readonly TooltipLine[] {
   return [
     { name: pipeline, text: path },

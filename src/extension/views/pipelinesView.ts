@@ -40,20 +40,20 @@ export interface PipelinesViewDeps {
 }
 
 /**
- * The Pipelines view: the pipeline files of the window's projects, with their problems and last results. Files are read
- * again when they change.
+ * The Pipelines view: the pipeline files of the window's projects, with their problems and last results. Files are read again
+ * when they change.
  */
 export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable {
   readonly #deps: PipelinesViewDeps;
   readonly #tree = new PipelineTree();
   readonly #changed = new Emitter<PipelineNode | PipelineNode[] | undefined>();
-  /** The parsed files by their paths, so that only changed ones are parsed again. */
+  /** The parsed files by path, so that only changed ones are parsed again. */
   readonly #parsed = new Map<string, { readonly text: string; readonly parsed: ParsedPipeline }>();
   readonly #subscriptions: Disposable[];
   #retained: readonly Disposable[] | undefined;
   #reads = 0;
   #projects: readonly LocalProject[] = [];
-  /** As last read, whatever their tags. */
+  /** As last read, regardless of their tags. */
   #found: readonly ReadProject[] = [];
 
   constructor(deps: PipelinesViewDeps) {
@@ -129,7 +129,7 @@ export class PipelinesView implements TreeDataProvider<PipelineNode>, Disposable
     this.#updateNames();
   }
 
-  /** Shows the files with a chosen tag; broken ones too, since theirs aren't known. */
+  /** Shows the files with a chosen tag, and broken ones, whose tags aren't known. */
   #redraw(): void {
     const { view, tagFilter, projectNames } = this.#deps;
     const { chosen } = tagFilter.value;

@@ -11,14 +11,14 @@ import { inputsText, momentText, outputsText, shortId, statusText } from "../win
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
 import { timelineText } from "./timelineText.ts";
 
-/** What a row needs to say whose a run is and how long it takes. */
+/** What a row needs to show whose a run is and how long it takes. */
 export interface RowContext {
   /** The id of this window's key. */
   readonly me: string;
   /** The service's clock and this machine's, in milliseconds since 1970. */
   readonly serviceNow: number;
   readonly now: number;
-  /** Whether a row names its run's project; it does where the listed runs are of several. */
+  /** Whether a row names its run's project, because the listed runs are from several. */
   readonly namesProjects?: boolean;
 }
 
@@ -48,7 +48,7 @@ export function runViewRow(node: RunNode, seen: RowContext): Row {
 }
 
 const longestValues = 300;
-/** A tooltip shows a difference of so many lines. */
+/** A tooltip shows only diffs of up to this many lines. */
 const mostDiffLines = 12;
 
 /** The tooltip of a run: its facts, and the times of its steps as bars. */
@@ -61,7 +61,7 @@ export function runTooltip(
   const began = createdAt && new Date(Date.parse(createdAt) - (serviceNow - now)).toLocaleString();
   const facts: readonly { readonly name?: string; readonly text: string | undefined }[] = [
     { name: nameOf(run), text: statusText(run.status) },
-    // The output in it is in the log.
+    // Without the output that a reason may include, which is in the log.
     { text: reasonLine(run, me) },
     { name: t("Inputs"), text: inputsText(run, longestValues) },
     { name: t("Outputs"), text: outputsText(run, longestValues) },
@@ -115,7 +115,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const isOthers = actor !== undefined && actor !== me;
   const project = namesProjects ? run.project : undefined;
   const through = agent && t("agent {0}", agent);
-  // A narrow view cuts the end; what the icon says as well comes behind the times.
+  // A narrow view cuts the end, so what the icon shows too comes after the times.
   const parts = [
     through,
     ...(inWork ? [began] : [when, took]),
@@ -162,7 +162,7 @@ function stepRow({ runId, pipeline, index, step, mayBegin }: StepNode, { service
     description: [took, status, ...notes, first].filter((part) => part !== "").join(" · "),
     icon: statusIcon(step),
     folding: "none",
-    // The first one is where each run begins.
+    // Not for the first step, where every run begins.
     tokens: ["step", ...(index > 0 && mayBegin ? ["failedStep"] : [])],
     spoken: t(
       "Step {0}, {1}, {2} {3}",
@@ -226,34 +226,34 @@ function stepTime(step: RunStep, serviceNow: number): string {
 
 /** Whether a step is running, so that its time moves. */
 export function isRunning({ status, startedAt, stoppedAt }: RunStep): boolean {
-  // One that was skipped or not reached has neither time.
+  // A step that was skipped or not reached has neither time.
   return startedAt !== undefined && isActive({ status, stoppedAt });
 }
 
-/** A line of a tooltip: a bold name with its text, or a text alone. Texts may come from elsewhere. */
+/** A line of a tooltip: a bold name with its text, or a text alone. Texts may be foreign. */
 export interface TooltipLine {
   readonly name?: string;
   readonly text: string;
-  /** Whether the text is lines in the font of code. */
+  /** Whether the text is shown in a code block. */
   readonly isCode?: boolean;
 }
 
-/** A row of a view, from which the editor's item is made. */
+/** A row of a view, from which the editor's item is created. */
 export interface Row {
-  /** Stable for the same thing, so that nothing jumps or collapses. */
+  /** Stable for the same thing, so that rows don't jump or collapse. */
   readonly id: string;
   readonly label: string;
   readonly description?: string;
-  /** A codicon, and the name of a theme's colour for it. */
+  /** A codicon, and the theme colour for it. */
   readonly icon?: { readonly id: string; readonly color?: string };
   readonly folding: "none" | "collapsed" | "expanded";
-  /** Words that the manifest's `when` clauses look for. */
+  /** Words that the manifest's `when` clauses check. */
   readonly tokens: readonly string[];
-  /** What a screen reader says. */
+  /** The text for screen readers. */
   readonly spoken: string;
-  /** What a click and Enter do. */
+  /** The action on a click or Enter. */
   readonly action?: Action;
-  /** The address whose decorations the editor asks for when the row is drawn. */
+  /** A URI whose decorations the editor requests when it draws the row. */
   readonly address?: string;
 }
 
@@ -263,8 +263,8 @@ export interface RowItems {
 }
 
 /**
- * A command, a run's log, or a position in a file to open. No command has arguments: the editor forgets those of a row as soon as
- * the row changes, and a click before it has drawn the row anew would find no command.
+ * A command, a run's log, or a position in a file to open. Commands have no arguments: the editor forgets a row's arguments as
+ * soon as the row changes, and a click before the redraw would find no command.
  */
 type Action =
   | { readonly kind: "command"; readonly command: string }
@@ -285,7 +285,7 @@ const icons: ReadonlyMap<string, NonNullable<Row["icon"]>> = new Map([
   ["lost", { id: "debug-disconnect", color: "testing.iconErrored" }],
   ["cancelled", { id: "circle-slash", color: "testing.iconSkipped" }],
   ["stopped", { id: "circle-slash", color: "testing.iconSkipped" }],
-  // As the editor shows a test that was skipped.
+  // The editor shows a skipped test in this way.
   ["skipped", { id: "debug-step-over", color: "testing.iconSkipped" }],
   ["not-reached", { id: "circle-outline", color: "testing.iconUnset" }],
 ]);

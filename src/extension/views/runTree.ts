@@ -11,7 +11,7 @@ export type Redraw = "all" | readonly RunNode[];
 
 const groups: readonly RunGroup[] = ["active", "today", "earlier", "ended"];
 
-/** The rows of the Runs view: the active runs first, then the day's, then older ones. */
+/** The rows of the Runs view: active runs first, then today's, then older ones. */
 export class RunTree {
   readonly #runs = new Map<string, RunRowNode>();
   readonly #groups: Readonly<Record<RunGroup, GroupNode>> = {
@@ -25,12 +25,12 @@ export class RunTree {
   #shown: readonly GroupNode[] = [];
   #namesProjects = false;
 
-  /** The groups that have runs, or the row for older ones. */
+  /** The groups that have runs or the row for older ones. */
   get roots(): readonly GroupNode[] {
     return this.#shown;
   }
 
-  /** The rows of the active runs, whose times move. */
+  /** The rows of the active runs, whose times change. */
   get activeRuns(): readonly RunRowNode[] {
     return this.#groups.active.children.filter((child) => child.kind === "run");
   }
@@ -74,10 +74,10 @@ export class RunTree {
     const filled = groups.filter((_, index) => (children[index]?.length ?? 0) > 0);
     const oldest = isListed ? (state.runs.at(-1)?.runId ?? "") : "";
     const hasMore = isListed && state.hasMore;
-    // What passes the filter may be among the runs that aren't listed yet.
+    // Runs that pass the filter may be among those that aren't listed yet.
     const shown: readonly RunGroup[] = hasMore && filled.length === 0 ? ["earlier"] : filled;
     const last = shown.at(-1);
-    // Where few of them pass, all pages would be loaded one after another.
+    // With a filter that few runs pass, all pages would be loaded one after another.
     const isLoadedWhenDrawn = !isFiltering(filter);
     const refilled = groups.filter((group, index) => {
       const rows: (RunRowNode | OlderNode)[] = [...(children[index] ?? [])];
@@ -131,8 +131,8 @@ export class RunTree {
 }
 
 /**
- * Whether a run got only what lists leave out, its steps and files. Nothing is redrawn for it: the editor has asked for the steps and
- * is about to draw them, and a row that is redrawn just then keeps steps that the editor doesn't redraw any more.
+ * Whether a run gained only what lists omit, its steps and files. Nothing is redrawn for that: the editor has asked for the steps
+ * and is about to draw them, and a row that is redrawn at that moment keeps steps that the editor no longer redraws.
  */
 function isOnlyMoreDetailed({ steps, artifacts: _, ...run }: Run, before: Run): boolean {
   const { artifacts: _before, ...known } = before;
@@ -148,18 +148,18 @@ function split(runs: readonly Run[], now: number): Partial<Record<RunGroup, Run[
   });
 }
 
-/** Milliseconds until the rows' days change: to the service's midnight or the person's own. */
+/** Milliseconds until a row's day changes: until the service's midnight or the person's own. */
 export function untilNextDay(serviceNow: number, now: number): number {
   const midnight = new Date(now);
   midnight.setHours(24, 0, 0, 0);
   return Math.min(nextReset(serviceNow) - serviceNow, midnight.getTime() - now);
 }
 
-/** The group of a run by its start; `ended` if the service doesn't report when that was. */
+/** A run's group, by its start; `ended` if the service doesn't report that. */
 export type RunGroup = "active" | "today" | "earlier" | "ended";
 
 /**
- * An element of the Runs view. A run stays one object while it is listed, since the editor identifies rows by their
+ * An element of the Runs view. A run remains the same object while it is listed, since the editor identifies rows by their
  * objects.
  */
 export type RunNode = GroupNode | RunRowNode | StepNode | NoteNode | OlderNode;
@@ -172,25 +172,25 @@ export interface GroupNode {
 
 export interface RunRowNode {
   readonly kind: "run";
-  /** For the menus' commands, which get the element. */
+  /** For the menus' commands, which receive the element. */
   readonly runId: string;
   run: Run;
-  /** Whether its steps are unfolded: the editor forgets it when the run changes its group. */
+  /** Whether its steps are unfolded, which the editor forgets when the run changes its group. */
   isUnfolded: boolean;
 }
 
 export interface StepNode {
   readonly kind: "step";
   readonly runId: string;
-  /** Its run's. */
+  /** The run's pipeline. */
   readonly pipeline: string;
   readonly index: number;
   step: RunStep;
-  /** Whether a new run can begin with it: the run failed at it, see `fromFailedStep`. */
+  /** Whether a new run can begin at this step, at which the run failed; see `fromFailedStep`. */
   mayBegin: boolean;
 }
 
-/** A line in place of a run's steps. */
+/** A line that replaces a run's steps. */
 export interface NoteNode {
   readonly kind: "note";
   readonly runId: string;
@@ -198,10 +198,10 @@ export interface NoteNode {
   readonly isFault: boolean;
 }
 
-/** The row for older runs, which loads them when it is clicked, and unless the view is filtered when it is drawn. */
+/** The row for older runs. It loads them when it is clicked and, unless the view is filtered, when it is drawn. */
 export interface OlderNode {
   readonly kind: "older";
   isLoadedWhenDrawn: boolean;
-  /** The oldest listed run; behind another one it is another row, which loads again. */
+  /** The oldest listed run. After another run it is another row, which loads again. */
   behind: string;
 }

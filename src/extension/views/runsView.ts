@@ -47,7 +47,7 @@ export interface RunsViewDeps {
   readonly runs: RunList;
   readonly runFilter: ObservableValue<ViewFilter>;
   readonly session: Pick<Session, "state" | "watch">;
-  /** Whether the view may start following the service: an untrusted window does not start its own. */
+  /** Whether the view may start following the service; an untrusted window doesn't start its own. */
   readonly mayFollow: () => boolean;
   readonly files: WindowFiles;
   readonly contexts: ContextKeys;
@@ -60,11 +60,11 @@ export interface RunsViewDeps {
 }
 
 /**
- * The Runs view: the org's runs with their steps. While visible, it retains the list of runs and moves the active runs'
- * times each second, without a request.
+ * The Runs view: the org's runs with their steps. While visible, it retains the list of runs and updates the active runs' times
+ * each second, without a request.
  *
- * A run's seconds show in the view's description and in its steps, not in its row: the editor replaces a row with its
- * buttons, and a click on Cancel would be lost.
+ * A run's seconds are shown in the view's description and in its steps, not in its row: the editor replaces a row together with
+ * its buttons, and a click on Cancel would be lost.
  */
 export class RunsView implements TreeDataProvider<RunNode>, Disposable {
   readonly #deps: RunsViewDeps;
@@ -150,11 +150,11 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     this.#tick();
   }
 
-  /** Updates what is not in a row: the welcome, the message about a used-up day, and the progress. */
+  /** Updates what isn't in a row: the welcome, the message about a used-up day, and the progress. */
   #updateView(): void {
     const { view, runs, session, files, contexts, mayFollow, signal, showProgress } = this.#deps;
     const state = session.state.value;
-    // A visible view follows the service, also after its settings changed.
+    // A visible view follows the service, even after its settings changed.
     if (view.visible && state.kind === "idle") {
       queueMicrotask(() => {
         if (signal.aborted || !view.visible || session.state.value.kind !== "idle") return;
@@ -179,7 +179,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     }
   }
 
-  /** The filter, and how long the active run has been running, or how many are. */
+  /** The filter, and how long the active run has been running, or how many are running. */
   #description(): string {
     return [filterText(this.#deps.runFilter.value), this.#progressText()]
       .filter((text) => text !== "")
@@ -212,7 +212,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return `${quotaText(state.org)}. ${text}`;
   }
 
-  /** Moves the times of active runs, and sorts the rows again when a day begins. */
+  /** Updates the times of active runs, and regroups the rows when a day begins. */
   #tick(): void {
     this.#cancelTick();
     const { view, runs, clock, signal } = this.#deps;
@@ -256,7 +256,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return nodes;
   }
 
-  /** Reads a run's steps, unless they are known. @returns a note in place of steps that can't be read. */
+  /** Reads a run's steps, unless they are known. @returns a note if they can't be read. */
   async #readSteps({ run, runId }: RunRowNode): Promise<NoteNode | undefined> {
     if (run.steps !== undefined) return undefined;
     let asked = this.#requested.get(run);
@@ -265,19 +265,19 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
       this.#requested.set(run, asked);
     }
     const fault = await asked;
-    // Tried again when the run is unfolded or pointed at again.
+    // Tried again when the run is unfolded or hovered again.
     if (fault !== undefined) this.#requested.delete(run);
     return fault;
   }
 
-  /** What may explain a run that ended without success, where the service tells it. */
+  /** What may explain a run that didn't succeed, if the service reports it. */
   async #changesOf(run: Run): Promise<Changes | undefined> {
     if (isActive(run) || run.status === "succeeded") return undefined;
     const { runs, signal } = this.#deps;
     return runs.readChanges(run.runId, signal).catch(() => undefined);
   }
 
-  /** @returns a note in place of steps that can't be read. */
+  /** @returns a note if the steps can't be read. */
   async #askForSteps(runId: string): Promise<NoteNode | undefined> {
     const { runs, signal, log } = this.#deps;
     try {

@@ -7,13 +7,13 @@ const columns = 20;
 const longestName = 24;
 const mostBars = 20;
 
-/** A run's timeline for a font of equal widths, a line for each bar; undefined for a run without one. */
+/** A run's timeline for a monospaced font, with a line per bar; undefined for a run without bars. */
 export function timelineText(run: Run, serviceNow: number): string | undefined {
   const timeline = timelineOf(run);
   if (timeline === undefined) return undefined;
   const rows = timeline.bars.slice(0, mostBars).map((bar) => {
     const { start, length } = placeOnAxis(bar, timeline, serviceNow);
-    // Both ends are rounded, so that a bar begins where the one before it ends.
+    // Rounds both ends, so that a bar begins where the previous one ends.
     const before = Math.min(columns - 1, Math.round((start / 100) * columns));
     const end = Math.max(before + 1, Math.round(((start + length) / 100) * columns));
     const drawn = `${" ".repeat(before)}${"█".repeat(end - before)}`.padEnd(columns);
@@ -30,7 +30,7 @@ export function timelineText(run: Run, serviceNow: number): string | undefined {
 
 function nameOfBar({ step }: TimelineBar): string {
   if (step === undefined) return t("Wait for a slot");
-  // A step's name may come from another service: nothing in it may break the line or turn it around.
+  // A step's name may be foreign: it must not break the line or reverse its direction.
   const letters = [...step.name.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()];
   return letters.length <= longestName ? letters.join("") : `${letters.slice(0, longestName - 1).join("")}…`;
 }

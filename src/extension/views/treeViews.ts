@@ -11,7 +11,7 @@ export interface Trees {
 
 /**
  * Registers the two views.
- * @param load gives their providers; undefined if they can't be loaded, which is shown then.
+ * @param load returns their providers; undefined if they can't be loaded, which is then shown.
  */
 export function registerTreeViews(
   window: Pick<typeof vscodeWindow, "createTreeView">,
@@ -29,8 +29,8 @@ export function registerTreeViews(
 }
 
 /**
- * A provider that loads the real one when the editor first asks for rows, as it does when the view opens.
- * @param load gives the view's provider; undefined if it can't be loaded, which is shown then.
+ * A provider that loads the real one when the editor first asks for rows, which it does when the view opens.
+ * @param load returns the view's provider; undefined if it can't be loaded, which is then shown.
  */
 export function lazyTree<T>(load: () => Promise<TreeDataProvider<T> | undefined>) {
   const listeners = new Set<(changed: T | T[] | undefined) => unknown>();

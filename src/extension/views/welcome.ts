@@ -2,9 +2,9 @@ import type { RunListState } from "../session/runList.ts";
 import type { SessionState } from "../session/sessionState.ts";
 import type { WindowFilesState } from "../window/windowFiles.ts";
 
-/** The manifest's welcome text of an empty Runs view; a value of its `when` clauses. */
+/** The manifest's welcome text of an empty Runs view, as a value for its `when` clauses. */
 export type RunsWelcome =
-  /** No text: there are rows, or it isn't known yet. */
+  /** No text: there are rows, or the text isn't known yet. */
   | ""
   | "no-key"
   | "key-refused"
@@ -22,11 +22,11 @@ export type RunsWelcome =
 /** The same for the Pipelines view, which needs no service. */
 export type PipelinesWelcome = "" | "no-folder" | "virtual" | "untrusted" | "no-pipelines";
 
-/** Obstacles come first; only a service that lists no run gets a text about runs. */
+/** Obstacles come first; only if the service lists no runs is there a text about runs. */
 export function runsWelcome(session: SessionState, runs: RunListState, files: WindowFilesState): RunsWelcome {
   switch (session.kind) {
     case "idle":
-      // This machine's own service is not followed in an untrusted window.
+      // An untrusted window doesn't follow this machine's own service.
       return files.kind === "untrusted" ? "untrusted" : "";
     case "connecting":
       return "";
@@ -63,14 +63,14 @@ function withoutRuns(files: WindowFilesState): RunsWelcome {
   return files.kind === "pipelines" ? "no-runs" : pipelinesWelcome(files);
 }
 
-/** The context keys of the manifest's `when` clauses, with their values. */
+/** The context keys in the manifest's `when` clauses, with their values. */
 export interface Contexts {
   readonly "pipelineRuns.runsWelcome": RunsWelcome;
   readonly "pipelineRuns.pipelinesWelcome": PipelinesWelcome;
   readonly "pipelineRuns.hasTags": boolean;
 }
 
-/** Sets the context keys, when they change. */
+/** Sets context keys, but only when they change. */
 export class ContextKeys {
   readonly #executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly #set = new Map<string, unknown>();

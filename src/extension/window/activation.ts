@@ -4,20 +4,20 @@ import * as vscode from "vscode";
 import { chosenServiceKey, hasDeferredStarts } from "./storedState.ts";
 
 export interface WindowNeeds {
-  /** The service is to be followed. Resolves once its numbers show, or why there are none. */
+  /** The service should be followed. Resolves once its numbers are shown, or why there are none. */
   readonly onServiceWanted: () => Promise<void>;
   /** The setting names another service than before. */
   readonly onServiceChanged: () => void;
-  /** There are pipeline files to be edited; called more than once. */
+  /** There are pipeline files to edit; called more than once. */
   readonly onPipelineFiles: () => void;
-  /** There are starts that were deferred, maybe by this workspace. */
+  /** There are deferred starts, perhaps of this workspace. */
   readonly onDeferredStarts: () => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Finds out what the window needs: when it opens, and when its folders, its trust, its files or its base URL change. A window
- * with pipelines, with a base URL or with a chosen service follows its service; any other stays quiet until a command.
+ * Finds out what the window needs when it opens and when its folders, trust, files or base URL change. A window with pipelines, a
+ * base URL or a chosen service follows its service; any other stays idle until a command.
  */
 export function watchNeeds(
   { workspaceState, globalStorageUri }: Pick<vscode.ExtensionContext, "workspaceState" | "globalStorageUri">,
@@ -47,12 +47,12 @@ export function watchNeeds(
     workspace.onDidGrantWorkspaceTrust(() => void look()),
   ];
   for (const document of workspace.textDocuments) lookAtDocument(document);
-  // Searching the workspace takes longer than the rest of the activation, which the window waits for.
+  // Deferred: searching the workspace takes longer than the rest of the activation, which the window waits for.
   const later = setImmediate(() => {
     void hasDeferredStarts(globalStorageUri.fsPath).then((hasSome) => {
       if (hasSome && !isDisposed) needs.onDeferredStarts();
     });
-    // Of a new folder with files in it, the editor may report nothing but the folder.
+    // For a new folder with files, the editor may report only the folder.
     const watcher = workspace.createFileSystemWatcher("**/pipelines{,/*.yaml}");
     owned.push(
       watcher,
@@ -69,7 +69,7 @@ export function watchNeeds(
   };
 }
 
-/** The files of a workspace that isn't trusted start nothing. */
+/** Files of an untrusted workspace don't start anything. */
 async function isServiceWanted(workspaceState: vscode.Memento): Promise<boolean> {
   const { workspace } = vscode;
   if (String(workspace.getConfiguration("pipelineRuns").get("baseUrl") ?? "").trim() !== "") return true;
@@ -85,8 +85,8 @@ async function hasPipelines(): Promise<boolean> {
 }
 
 /**
- * Whether a folder of the workspace has pipeline files. The editor's search would begin a program for it; and where its own reading of
- * a folder waits for the window, which has much to do while it opens, Node's doesn't.
+ * Whether a folder of the workspace has pipeline files. Local folders are read by Node: the editor's search would start a
+ * program, and its own reading waits for the window, which is busy while it opens.
  */
 export async function holdsPipelines(folder: vscode.Uri): Promise<boolean> {
   const names = folder.scheme === "file" ? readHere(folder.fsPath) : readElsewhere(folder);
@@ -103,7 +103,7 @@ async function readElsewhere(folder: vscode.Uri): Promise<string[]> {
   return entries.filter(([, type]) => type !== vscode.FileType.Directory).map(([name]) => name);
 }
 
-/** Whether a file may be a project's pipeline; the window's projects are found out only then. */
+/** Whether a file may be a project's pipeline; only then are the window's projects looked for. */
 function mayBePipeline({ path }: vscode.Uri): boolean {
   return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }

@@ -1,6 +1,6 @@
 import type { QuickPick, QuickPickItem } from "vscode";
 
-/** Shows a quick pick until one of its rows is chosen. @returns the row; undefined when the person leaves. */
+/** Shows a quick pick until one of its rows is chosen. @returns the row; undefined if the person cancels. */
 export async function chosenFrom<Item extends QuickPickItem>(
   pick: QuickPick<Item>,
 ): Promise<Item | undefined> {

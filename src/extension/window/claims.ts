@@ -7,8 +7,8 @@ import { codeOf } from "../../project/systemErrors.ts";
 /** Decides which of a user's windows does what only one should do, such as announcing the end of a run. */
 export interface Claims {
   /**
-   * Whether the caller is the first window to claim the name, such as `ended/run_1`, in the last 7 days. Never rejects:
-   * true where no claim can be stored, since announcing twice is better than never.
+   * Whether the caller is the first window in 7 days to claim the name, such as `ended/run_1`. Never rejects: true if no claim
+   * can be stored, since announcing twice is better than never.
    */
   claim(name: string): Promise<boolean>;
 }
@@ -16,12 +16,12 @@ export interface Claims {
 /** In milliseconds: longer than a window stays open with a notification unseen. */
 const claimLifetime = 7 * 86_400_000;
 
-/** Claims as files, each created exclusively; a window that crashes leaves no lock. */
+/** Stores claims as files, each created exclusively, so that a window that crashes leaves no lock. */
 export class FileClaims implements Claims {
   readonly #folder: string;
   #tidied: Promise<void> | undefined;
 
-  /** @param folder a folder of the extension's own, the same for all windows of this user on this machine. */
+  /** @param folder the extension's own folder, the same for all windows of this user on this machine. */
   constructor(folder: string) {
     this.#folder = join(folder, "claims");
   }
@@ -39,12 +39,12 @@ export class FileClaims implements Claims {
     }
   }
 
-  /** The name may come from a service, so it is not used as a file name. */
+  /** The name may come from a service, so it isn't used as a file name. */
   #fileOf(name: string): string {
     return join(this.#folder, hash("sha256", name));
   }
 
-  /** Removes expired claims; runs once a window. */
+  /** Removes expired claims; runs once per window. */
   async #tidy(): Promise<void> {
     const oldest = Date.now() - claimLifetime;
     for (const name of await readdir(this.#folder)) {

@@ -1,8 +1,8 @@
 import type * as vscode from "vscode";
 
 /**
- * The editor's enumerations for modules that plain tests load without `vscode`. A test in the editor compares them with
- * the real ones.
+ * The editor's enumerations, for modules that unit tests load without `vscode`. A test in the editor compares them with the real
+ * ones.
  */
 export const ProgressLocation = {
   notification: 15 satisfies vscode.ProgressLocation.Notification,

@@ -4,8 +4,8 @@ export class Emitter<T> {
   readonly #listeners = new Set<(value: T) => void>();
 
   /**
-   * Calls each listener. One that throws hinders neither the others nor the caller: its error becomes an unhandled
-   * rejection, which the editor logs with the extension's name.
+   * Calls each listener. One that throws affects neither the others nor the caller: its error becomes an unhandled rejection,
+   * which the editor logs with the extension's name.
    */
   emit(value: T): void {
     for (const listener of [...this.#listeners]) {
@@ -18,7 +18,7 @@ export class Emitter<T> {
     }
   }
 
-  /** Calls the listener at each later event, until the returned object is disposed. */
+  /** Calls the listener with each later event, until the returned object is disposed. */
   subscribe(listener: (value: T) => void): Disposable {
     this.#listeners.add(listener);
     return { dispose: () => this.#listeners.delete(listener) };
@@ -42,7 +42,7 @@ export class ObservableValue<T> extends Emitter<T> {
     this.emit(value);
   }
 
-  /** Calls the listener now, with the value as it is, and at each change. */
+  /** Calls the listener now, with the current value, and at each change. */
   observe(listener: (value: T) => void): Disposable {
     const subscription = this.subscribe(listener);
     listener(this.#value);

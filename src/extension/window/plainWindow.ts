@@ -8,8 +8,9 @@ type Messages = Pick<
 >;
 
 /**
- * The editor's window, whose notifications show every text literally. In texts from elsewhere the editor would render
- * `[text](command:…)` as a link that runs any extension's command, as it does in the prompt of a box.
+ * The editor's window, with notifications that show every text literally. In foreign texts the editor would render
+ * `[text](command:…)` as a link that runs any extension's command; it also does so in the prompt of an input box, which isn't
+ * covered here.
  */
 export function plainWindow<Window extends Messages>(window: Window): Window {
   const plain = {
@@ -21,7 +22,7 @@ export function plainWindow<Window extends Messages>(window: Window): Window {
       window.showErrorMessage(plainText(text), ...others),
     withProgress: plainProgress(window),
   };
-  // The editor's own object may be frozen; all else is inherited from it.
+  // The editor's own object may be frozen. Everything else is inherited from it.
   return Object.create(window, Object.getOwnPropertyDescriptors(plain));
 }
 
@@ -49,12 +50,12 @@ export function plainText(text: string): string {
   return text.replace(hidden, "").replaceAll("](", "] (");
 }
 
-/** A text from elsewhere for where the editor would render `$(name)` as an icon. */
+/** Makes a foreign text safe where the editor would render `$(name)` as an icon. */
 export function withoutIcons(text: string): string {
   return text.replaceAll("$(", "$ (");
 }
 
-/** Plain text for a tooltip, word by word: the editor makes the spaces of such a text unbreakable, so long ones would not wrap. */
+/** Appends plain text word by word: the editor makes the spaces in appended text unbreakable, so long texts wouldn't wrap. */
 export function appendWords(
   into: Pick<vscode.MarkdownString, "appendMarkdown" | "appendText">,
   text: string,
@@ -71,7 +72,7 @@ export function appendWords(
 const aProblem = /^pipelines\/.*\.yaml:\d+:\d+: /;
 const andMore = /^and (\d+) more$/;
 
-/** A text for a single line: of a pipeline file's problems the first, and the number of the others. */
+/** Fits a text on one line: of a pipeline file's problems, the first one and the number of others. */
 export function inOneLine(text: string): string {
   const lines = text.split("\n");
   const problems = lines.filter((line) => aProblem.test(line));

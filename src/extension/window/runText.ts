@@ -5,8 +5,7 @@ import { controlCharacters } from "../../text/controlCharacters.ts";
 import { timeOfDayFormat } from "../../text/time.ts";
 
 /**
- * A moment in the person's own time: the time of day, and on another day the date. It stays true, so a row needs no
- * redraw.
+ * A moment in the person's own time: the time of day, or the date on another day. It stays true, so a row needs no redraw.
  * @param at and `now` in milliseconds since 1970.
  */
 export function momentText(at: number, now: number): string {
@@ -23,7 +22,7 @@ const timeOfDay = new Intl.DateTimeFormat([], timeOfDayFormat);
 const dayOfYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
 const dayOfAnyYear = new Intl.DateTimeFormat([], { day: "numeric", month: "short", year: "numeric" });
 
-/** A status for people; an unknown one stays as it is (contract: "Endpoints"). */
+/** A status for people; an unknown one stays unchanged (contract: "Endpoints"). */
 export function statusText(status: string): string {
   const known = new Map([
     ["running", t("running")],
@@ -34,32 +33,32 @@ export function statusText(status: string): string {
     ["timed-out", t("timed out")],
     ["lost", t("lost")],
     ["skipped", t("skipped")],
-    // Of a step whose run ended during it.
+    // For a step whose run ended while it was running.
     ["stopped", t("stopped")],
     ["not-reached", t("not reached")],
   ]);
   return known.get(status) ?? status;
 }
 
-/** Whether runs are of several projects, so that each one's has to be named. */
+/** Whether runs are from several projects, so that each run's project must be shown. */
 export function areOfSeveralProjects(runs: readonly Run[]): boolean {
   return new Set(runs.flatMap(({ project }) => project ?? [])).size > 1;
 }
 
-/** A shortened id for a row, such as `key_…7F3A`; the tooltip has all of it. */
+/** A shortened id for a row, such as `key_…7F3A`; the tooltip shows all of it. */
 export function shortId(id: string): string {
   const [, kind = "", rest = ""] = /^([a-z]+_)?(.*)$/su.exec(id) ?? [];
   return rest.length <= 8 ? id : `${kind}…${rest.slice(-4)}`;
 }
 
-/** The first line, and the last, which of a program's output tells most. */
+/** The first line, and the last, which is usually the most telling one of a program's output. */
 export function firstAndLastLine(text: string): string {
   const [first = "", ...others] = text.trim().split("\n");
   const last = others.at(-1)?.trim();
   return last === undefined ? first : `${first} ${last}`;
 }
 
-/** A run's inputs on one line, `region=eu, lamps=2`, cut; undefined for a run without any. */
+/** A run's inputs on one line, `region=eu, lamps=2`, cut to a length; undefined if there are none. */
 export function inputsText({ inputs = {} }: Pick<Run, "inputs">, longest: number): string | undefined {
   const values = Object.entries(inputs).map(([name, value]) => inputText(name, value));
   return values.length === 0 ? undefined : shortText(values.join(", "), longest);
@@ -75,12 +74,12 @@ export function outputsText({ outputs = {} }: Pick<Run, "outputs">, longest: num
 
 const hidden = new RegExp(`[\\s${controlCharacters}]+`, "gu");
 
-/** A text from elsewhere on one line, without control characters. */
+/** A foreign text on one line, without control characters. */
 export function toOneLine(text: string): string {
   return text.replace(hidden, " ").trim();
 }
 
-/** The same, cut. */
+/** {@link toOneLine}, cut to a length. */
 export function shortText(text: string, longest: number): string {
   const line = toOneLine(text);
   return line.length > longest ? `${line.slice(0, longest)}…` : line;

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../../machine/clock.ts";
 
-/** In milliseconds. The editor ends its extensions after 5 s, whatever they still do. */
+/** In milliseconds. The editor ends its extensions after 5 s, even if they are still working. */
 const timeout = 4000;
 
 /**
- * Work that the window's end waits for: a start that is given up, whose run may have to be cancelled, and a task whose run
- * is being cancelled.
+ * Work that the window's end waits for: a start that is given up, whose run may have to be cancelled, and a task whose run is
+ * being cancelled.
  */
 export class Shutdown {
   readonly #pending = new Set<Promise<unknown>>();
@@ -15,7 +15,7 @@ export class Shutdown {
     return this.#pending.size === 0;
   }
 
-  /** Has the window's end wait for this work, which settles soon after the extension's signal aborts. */
+  /** Makes the window's end wait for this work, which settles soon after the extension's signal aborts. */
   join<T>(work: Promise<T>): Promise<T> {
     const settled = work.catch(() => undefined);
     this.#pending.add(settled);
@@ -23,7 +23,7 @@ export class Shutdown {
     return work;
   }
 
-  /** Resolves when all work has settled, and after 4 s at the latest. */
+  /** Resolves when all work has settled, but after 4 s at the latest. */
   async finish(clock: Clock): Promise<void> {
     const stop = new AbortController();
     const timer = clock.sleep(timeout, stop.signal).catch(() => undefined);
@@ -31,7 +31,7 @@ export class Shutdown {
     stop.abort();
   }
 
-  /** Work that settles may join more, such as the cancelling of the run that was found. */
+  /** Waits in rounds: work that settles may join more, such as the cancelling of a run that was found. */
   async #settled(): Promise<void> {
     do {
       await Promise.all(this.#pending);

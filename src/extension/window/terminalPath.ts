@@ -12,8 +12,8 @@ interface TerminalPathDeps {
 }
 
 /**
- * Puts the command `pipeline` on the PATH of the editor's terminals: last, so that an installed tool of that name comes
- * first. The collection outlives the window, so it is written only when it changes, which spares each window the cost.
+ * Adds the command `pipeline` to the PATH of the editor's terminals: last, so that an installed tool of that name takes
+ * precedence. The collection outlives the window, so it is written only when it changes, which spares each window the cost.
  */
 export function putToolOnPath(
   variables: EnvironmentVariableCollection,

@@ -3,12 +3,12 @@ import * as vscode from "vscode";
 /** In milliseconds: a checkout changes many files at once. */
 const gatherTime = 150;
 /**
- * In milliseconds, after the files were looked at because of a change. The editor collects the events of its watchers for a
- * moment, and tells nothing of a file that comes and goes within that, which the look may have seen.
+ * In milliseconds: the delay of a second look after a change. The editor collects its watchers' events for a moment and doesn't
+ * report a file that appears and disappears within it, which the first look may have seen.
  */
 const secondLookTime = 1000;
 
-/** Called, once for changes that come together and once a moment later, when the window's folders, its trust or its pipeline files change. */
+/** Calls back, once for changes that come together and once a moment later, when folders, trust or pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
   const calmly = gathered(onChange);
@@ -16,7 +16,7 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
     calmly,
     workspace.onDidChangeWorkspaceFolders(calmly.tell),
     workspace.onDidGrantWorkspaceTrust(calmly.tell),
-    // Changes made in the editor are known also where files can't be watched, as on some network drives.
+    // Changes made in the editor are known even if files can't be watched, as on some network drives.
     workspace.onDidSaveTextDocument(({ uri }) => {
       if (mayConcern(uri)) calmly.tell();
     }),
@@ -28,8 +28,8 @@ export function watchWindowFiles(onChange: () => void): vscode.Disposable {
 }
 
 /**
- * The same for one project's files, wherever they are.
- * @param isNamed whether a pipeline file names the file, so that it counts whether it is there.
+ * Does the same for one project's files, wherever they are.
+ * @param isNamed whether a pipeline file names this file, so that its existence matters.
  */
 export function watchProjectFiles(
   root: vscode.Uri,
@@ -41,7 +41,7 @@ export function watchProjectFiles(
   return vscode.Disposable.from(calmly, watching(watcher, calmly.tell, isNamed));
 }
 
-/** Whether it is a pipeline file, one that another may include, or a folder where such files are expected. */
+/** Whether it is a pipeline file, one that another may include, or a folder for such files. */
 function mayConcern({ path }: vscode.Uri): boolean {
   return /\.yaml$|\/(?:pipelines|parts)(?:\/|$)/.test(path);
 }
@@ -51,7 +51,7 @@ function watching(
   onChange: () => void,
   isNamed: (uri: vscode.Uri) => boolean = () => false,
 ): vscode.Disposable {
-  // For a folder that comes or goes as a whole the editor may report nothing but the folder, whose name may be any.
+  // When a whole folder appears or disappears, the editor may report only the folder, which may have any name.
   const comeOrGone = (uri: vscode.Uri) => {
     if (mayConcern(uri) || /\/[^/.]+$/.test(uri.path) || isNamed(uri)) onChange();
   };
@@ -65,7 +65,7 @@ function watching(
   );
 }
 
-/** Calls once for what is told within the time, also while changes go on, and once more a moment later. */
+/** Calls back once for all changes within the time, even while changes continue, and once more a moment later. */
 function gathered(onChange: () => void) {
   let first: ReturnType<typeof setTimeout> | undefined;
   let second: ReturnType<typeof setTimeout> | undefined;

@@ -6,26 +6,26 @@ import { ObservableValue } from "./observable.ts";
 export type WindowFilesState =
   | { readonly kind: "unknown" }
   | { readonly kind: "no-folder" }
-  /** Its folders are not on this machine. */
+  /** Its folders aren't on this machine. */
   | { readonly kind: "virtual" }
-  /** Its files are not read before the person trusts the workspace. */
+  /** Its files aren't read until the person trusts the workspace. */
   | { readonly kind: "untrusted" }
   | { readonly kind: "no-pipelines" }
   | { readonly kind: "pipelines"; readonly projects: readonly [LocalProject, ...LocalProject[]] };
 
 export interface WindowFilesDeps {
-  /** The number of the window's folders, and those on this machine. */
+  /** The number of the window's folders, and the paths of those on this machine. */
   readonly folders: () => { readonly count: number; readonly local: readonly string[] };
   readonly isTrusted: () => boolean;
-  /** Calls back when folders come and go, when the workspace is trusted, and when its pipeline files change. */
+  /** Calls back when folders are added or removed, the workspace is trusted, or its pipeline files change. */
   readonly watch: (onChange: () => void) => Disposable;
-  /** Calls back when files of a project change that contains the window's folder. */
+  /** Calls back when files change in a project that contains a folder of the window. */
   readonly watchRoot: (root: string, onChange: () => void) => Disposable;
 }
 
 /** Finds the projects of the window's folders, again whenever they may have changed. */
 export class WindowFiles implements Disposable {
-  /** A new object, also for the same projects, means that their files may have changed. */
+  /** A new object, even with the same projects, means that their files may have changed. */
   readonly state = new ObservableValue<WindowFilesState>({ kind: "unknown" });
   readonly #deps: WindowFilesDeps;
   #retainCount = 0;

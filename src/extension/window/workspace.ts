@@ -14,7 +14,7 @@ export function localFolders(): string[] {
     .map(({ uri }) => uri.fsPath);
 }
 
-/** Saves edited files, unless the setting `task.saveBeforeRun` is `never`. The editor itself tells of a file that it can't save. */
+/** Saves edited files, unless `task.saveBeforeRun` is `never`. The editor itself reports a file that it can't save. */
 export async function saveFiles(): Promise<void> {
   const when = vscode.workspace.getConfiguration().get("task.saveBeforeRun");
   if (when !== "never") await vscode.workspace.saveAll(false);
@@ -26,7 +26,7 @@ export function workspaceName(): string {
   return JSON.stringify(workspaceFile?.toString() ?? workspaceFolders.map(({ uri }) => uri.toString()));
 }
 
-/** The file of a workspace that was saved as one, where it is on this machine. */
+/** The workspace's file, if the workspace was saved and the file is on this machine. */
 export function localWorkspaceFile(): string | undefined {
   const file = vscode.workspace.workspaceFile;
   return file?.scheme === "file" ? file.fsPath : undefined;
@@ -42,7 +42,7 @@ export async function openPosition(root: string, { path, line, column }: FilePos
   await vscode.window.showTextDocument(document, { selection: new vscode.Range(position, position) });
 }
 
-/** Opens an address in the person's own browser, also where this code runs on another machine. */
+/** Opens a URL in the person's own browser, even if this code runs on another machine. */
 export async function openExternal(url: string): Promise<boolean> {
   return vscode.env.openExternal(await vscode.env.asExternalUri(vscode.Uri.parse(url, true)));
 }
