@@ -1,5 +1,5 @@
 /**
- * Every error of the product: its HTTP status where it has one, the tool's exit code, and what to do next (contract: "Refusals
+ * Every error of the product: its HTTP status if it has one, the tool's exit code, and what to do next (contract: "Refusals
  * and errors over HTTP" and "The command-line tool").
  */
 export const errorTypes = {

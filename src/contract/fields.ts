@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 export const instant = z.iso.datetime({ offset: true, error: "expected an RFC 3339 time" });
 
 /**
- * A field that a client can do without (contract: "What a client may ask of a reply"): undefined where the service omits it or
+ * A field that a client can do without (contract: "What a client may ask of a reply"): undefined if the service omits it or
  * sends another type; the rest of the reply stays valid.
  */
 export function lenient<T extends z.ZodMiniType>(field: T): Lenient<T> {

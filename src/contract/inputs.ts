@@ -42,7 +42,7 @@ export const declaredInputSchema = z.object({
   /** `text`, `number` or `boolean`. */
   type: z.string(),
   options: z.optional(z.array(inputValueSchema)),
-  /** Absent where there is no default, or only a run can evaluate it. */
+  /** Absent if there is no default, or only a run can evaluate it. */
   default: z.optional(inputValueSchema),
   description: z.optional(z.string()),
   /** Whether a start has to give it. */

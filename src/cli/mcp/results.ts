@@ -82,7 +82,7 @@ interface Told {
 /** The most steps of a run in a result, since an agent's context is small. */
 export const mostSteps = 100;
 
-/** A run as agents see it. Its outputs are typed as any JSON, which `unknown` would not tell them. */
+/** A run as agents see it. Its outputs are typed as any JSON, which `unknown` would not express. */
 export const agentRunSchema = z.extend(runSchema, {
   stepsLeftOut: z.optional(
     described(

@@ -265,7 +265,7 @@ async function ownId(client: ServiceClient, signal: AbortSignal): Promise<string
 
 /** In milliseconds: the shortest time between two changes. */
 const shortestInterval = 100;
-/** The editor reads the whole document at each change, maybe over a network. */
+/** The editor reads the whole document at each change, perhaps over a network. */
 const bytesPerSecond = 2_000_000;
 /** In milliseconds: how long to wait for an editor to read a change; it may not show the document. */
 const longestRead = 1_500;
