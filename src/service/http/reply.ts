@@ -34,7 +34,7 @@ const nextAfter = {
   "free-day": "Start it again once the count has started again.",
 } as const satisfies Record<Refusal["scope"], string>;
 
-/** Any other error. One that is not a PipelineError says nothing of the inside. */
+/** The reply to any other error. One that isn't a PipelineError reveals nothing of the service's inside. */
 export function errorReply(thrown: unknown): Response {
   const error =
     thrown instanceof PipelineError

@@ -76,8 +76,8 @@ export async function createKeyOf(
 const machineKeyName = "This machine (editor and terminal)";
 
 /**
- * Gives the key of this machine's own faces a new secret. Its id stays, so that runs of before a restart are still the
- * caller's own; a database of an earlier version gets the key's name of today.
+ * Gives the key of this machine's own faces a new secret. Its id stays, so that runs from before a restart are still the
+ * caller's own. In a database of an earlier version, the key also gets its current name.
  */
 export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps): Promise<NewKey> {
   const old = await tx
@@ -122,7 +122,7 @@ export function keyById(db: Database, id: string) {
 }
 
 async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<string> {
-  // Two may create it at once: this waits for the other one.
+  // If two processes create it at once, this waits for the other one.
   await tx
     .insertInto("orgs")
     .values({
