@@ -15,7 +15,7 @@ const longestValue = 200;
 /** An expectation about a page, which may take a while to hold. */
 interface Expectation {
   holds(page: Page, deadline: StepDeadline): Promise<boolean>;
-  /** Says what the page is instead. */
+  /** Says how the page is instead. */
   describe(page: Page, use: BrowserUse): Promise<string>;
 }
 
@@ -84,7 +84,7 @@ export function seen(expected: SeenElements): Expectation {
   };
 }
 
-/** Expects that each `dialog` of the step has answered one. */
+/** Expects that each `dialog` of the step has answered a dialog. */
 function expectAnswered(browser: OpenBrowser): Expectation {
   return {
     holds: async () => browser.hasAnswered,
@@ -111,7 +111,7 @@ function expectValue(
 function expectText(expected: TextExpectation): Expectation {
   const isIn = searchFor(expected);
   return {
-    // Also as the page's source has it, where its style changes the letters: as an element is found.
+    // Also by the page's source, as elements are found: its style may change the letters that are shown.
     holds: async (page, deadline) =>
       isIn(await textOf(page, deadline.left)) ||
       (await locate(page.mainFrame(), { kind: "text", text: expected }).all.count()) > 0,

@@ -36,7 +36,7 @@ export interface Runs {
   launch(run: ServedRun): void;
   /** Removes a granted run whose caller has left before its reply, unless another caller gets it too. */
   withdraw(runId: string): void;
-  /** Begins to end a run; it keeps its slot until no process is left. The first reason counts; a second cancel ends the cleanup. */
+  /** Begins to end a run; it keeps its slot until no process is left. The first reason counts; a second cancel ends cleanup. */
   cancel(orgId: string, runId: string, by: string): Promise<void>;
   /** For the service's shutdown. */
   stopAll(): Promise<void>;
