@@ -110,7 +110,7 @@ export function describeConnectionProblem(server: DatabaseServer, error: unknown
   return `${host} can't be used: ${message}`;
 }
 
-/** The server's error numbers: dev.mysql.com/doc/mysql-errors/en/server-error-reference.html. The library's names aren't bundled. */
+/** The server's error numbers: dev.mysql.com/doc/mysql-errors/en/server-error-reference.html. Its names aren't bundled. */
 const errors = {
   tooManyConnections: 1040,
   databaseDenied: 1044,

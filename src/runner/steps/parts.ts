@@ -32,7 +32,7 @@ export class Parts {
   }
 
   /**
-   * Leaves the parts that the next step isn't in, the innermost first. Stops at a failure, and is called again once it is handled.
+   * Leaves the parts that the next step isn't in, the innermost first. Stops at a failure; called again once it is handled.
    * @param next the part of the next step; undefined for a step of the file itself.
    */
   leave(next: number | undefined): PartFailure | undefined {
