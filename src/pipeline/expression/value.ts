@@ -76,7 +76,7 @@ export function checkNumber(value: number | bigint): void {
 }
 
 /**
- * A value as it is sent.
+ * A value as JSON, as it is sent.
  * @throws ExpressionFault for a value that is nested too deep or too large, or holds a number that is.
  */
 export function writeJson(value: unknown): string {
