@@ -29,7 +29,7 @@ export function asUnavailable(error: unknown, stopping: AbortSignal): HttpProble
 /** What the system and PostgreSQL say of a connection that can't be made, is broken off, or leads to a standby. */
 const awayCodes =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0[123]|25006|25P03|08\w{3}|53300)$/;
-/** What `pg` says of it, without a code. */
+/** What `pg` says of it where it gives no code. */
 const awayMessages = /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/;
 
 function isDatabaseAway(error: unknown): boolean {
