@@ -17,6 +17,6 @@ export async function serveRun(programPath: string): Promise<void> {
   // If this process ended while the pipes are made, their files would be left behind.
   await pipes;
   // The empty write completes after every message. Then the process kills itself: `exit` may hang (nodejs/node#54918) and takes
-  // milliseconds, and the next run waits until this process is gone. After a signal it ends by the same one, for the service to name.
+  // milliseconds, for which the next run would wait. After a signal it ends by the same one, which its service names.
   process.stdout.write("", () => process.removeAllListeners(endsBy).kill(process.pid, endsBy));
 }
