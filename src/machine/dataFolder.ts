@@ -51,7 +51,7 @@ export function findUserFolder(
   if (named !== "") return resolve(named);
   const [above, inHome, own] =
     customs[platform === "win32" || platform === "darwin" ? platform : "other"][what];
-  // A relative path, as the specification says, and an empty HOME count as none: else each working folder had its own service.
+  // A relative path (by the specification) and an empty HOME count as none: else each working folder would have its own service.
   const there = env[above] ?? "";
   if (isAbsolute(there)) return join(there, own);
   try {

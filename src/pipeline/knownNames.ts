@@ -6,7 +6,7 @@ import type { Input } from "./pipeline.ts";
 import type { ResourceTypeName } from "./types/resourceTypeNames.ts";
 import { findResourceType } from "./types/resourceTypes.ts";
 
-/** A step as expressions know it, also one that is invalid elsewhere. */
+/** A step as expressions know it, even if it is invalid otherwise. */
 export interface KnownStep {
   readonly list: "steps" | "finally";
   readonly index: number;

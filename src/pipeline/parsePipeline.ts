@@ -129,7 +129,7 @@ function warnOfTimes(file: Readonly<Record<string, unknown>>, limit: number, war
   }
 }
 
-/** Explains the name of a job, which in other tools stands at the file's top. */
+/** Explains the name of a job, which in other tools is at the top of the file. */
 function nameOfJob(name: string, entry: unknown): string | undefined {
   return isMap(entry) &&
     ["script", "stage", "steps", "commands", "cmds", "run"].some((field) => field in entry)

@@ -28,7 +28,7 @@ export interface ParsedFile {
 
 type ParseFile = (text: string, path: string, files: PartFiles) => ParsedFile;
 
-/** The files that a pipeline file includes, and those that these include: each is read and checked by itself once. */
+/** The files that a pipeline file includes, and those that these include: each is read and checked once, on its own. */
 export interface PartFiles {
   /** @param path relative to the project's folder. */
   file(path: string): PartFile;

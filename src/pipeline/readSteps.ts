@@ -176,7 +176,7 @@ export class PlannedSteps {
   }
 
   /**
-   * The part's resources. One that the includer has too, of the same name and type, is the includer's, so that cookies and connections
+   * The part's resources. If the includer has one of the same name and type, that one is used, so that cookies and connections
    * are shared; the part's own fields count where the includer's has none.
    */
   #resourcesOf(
@@ -373,7 +373,7 @@ function withoutUse(
   return `${needs}, such as \`use: ${name}\` with \`resources: ${resource}\``;
 }
 
-/** Explains a resource's name that is used as a field, under which other tools have what is done with it. */
+/** Explains a resource's name used as a field, which in other tools holds what is done with the resource. */
 function nameOfResource(
   name: string,
   resources: ReadonlyMap<string, Resource> | undefined,

@@ -27,7 +27,7 @@ export function stepToGoOnAt(
 const contexts: readonly ContextName[] = ["env", "inputs", "steps", "run", "each", "this"];
 
 /**
- * Why a run can't begin with a step: it cleans up, is in the middle of a part, one from there on uses the result of a step before, or
+ * Why a run can't begin with a step: it cleans up, is in the middle of a part, it or a later one uses an earlier one's result, or
  * an earlier one starts a program that goes on in the background. Steps of `finally` don't count: they check for a result first.
  *
  * @param first the index of the step that the run begins with.

@@ -28,7 +28,7 @@ export interface Surroundings {
   readonly step: OutlinedStep | undefined;
 }
 
-/** What is below a path, such as `steps`, `order`; nothing where only a run knows it. */
+/** The names below a path, such as `steps`, `order`; none where only a run knows them. */
 export function membersOf(path: readonly (string | number)[], at: Surroundings): readonly MemberText[] {
   const [context, second, third] = path;
   if (context === undefined || !isContextName(String(context))) return [];

@@ -114,7 +114,7 @@ const alternatives: readonly (readonly string[])[] = [
   actionNames,
 ];
 
-/** A map has none of these beside the field. */
+/** A map with the field has none of these. */
 const excluded: Readonly<Record<string, readonly string[]>> = {
   get: bodyFields,
   head: bodyFields,

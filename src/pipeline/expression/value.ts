@@ -58,7 +58,7 @@ function exactly(_name: string, value: unknown, context?: { readonly source?: st
   return parseNumber(context?.source ?? "") ?? value;
 }
 
-/** A number as JSON and the expressions write it; `+1`, `.5` and `0xff` too. @returns undefined for what is none. */
+/** A number as JSON and the expressions write it; `+1`, `.5` and `0xff` too. @returns undefined for anything else. */
 export function parseNumber(text: string): number | bigint | undefined {
   const isWhole = /^[+-]?\d+$/.test(text) || /^0[xob][\da-f]+$/i.test(text);
   const value = Number(text);

@@ -101,12 +101,12 @@ export function marked(text: string, scope: number): string {
     .join("");
 }
 
-/** The source as it stands between the braces. */
+/** The source as it is written between the braces. */
 export function markedSource({ scope, source }: Source): string {
   return scope === undefined ? source : `@${scope} ${source}`;
 }
 
-/** Where the closing braces are, which may also stand within a quoted text. @returns -1 when there are none. */
+/** Where the closing braces are; such braces may also be within a quoted text. @returns -1 when there are none. */
 function endOfExpression(text: string, from: number): number {
   let at = from;
   while (at < text.length) {

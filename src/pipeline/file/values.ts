@@ -128,7 +128,7 @@ export interface PlannedStep {
   readonly id?: string | undefined;
   /** The index of the part that it belongs to in `Pipeline.parts`; undefined for a step of the file itself. */
   readonly part?: number | undefined;
-  /** Whether it runs after all others, also when they failed or were stopped. */
+  /** Whether it runs after all others, even when they failed or were stopped. */
   readonly isCleanup?: true | undefined;
   /** An expression; if it is false, the step is skipped. */
   readonly if?: string | undefined;
@@ -181,7 +181,7 @@ export type TextExpectation =
   | { readonly kind: "contains"; readonly text: string }
   | { readonly kind: "matches"; readonly source: string; readonly flags: string };
 
-/** An address as the file writes it: a whole one, or a path behind that of its resource. Each may contain references. */
+/** An address as the file writes it: a whole one, or a path below that of its resource. Each may contain references. */
 export interface Address {
   readonly base?: string | undefined;
   readonly target: string;

@@ -160,7 +160,7 @@ function sourceOf({ text, contents, converter, value }: Reading, repairs: Repair
       const { name, node } = find(path);
       return repairs.place(startOf(name ?? node));
     },
-    /** The offset in the file of a character of the text at a path; of the text's beginning where it can't be told. */
+    /** The offset in the file of a character of the text at a path; of the text's beginning where it isn't known. */
     offsetIn: (path: Path, at: number): number => {
       const { node } = find(path);
       const [start = 0, end = start] = (isScalar(node) ? node.range : undefined) ?? [startOf(node)];

@@ -261,5 +261,5 @@ export function variableOf(name: string): string {
     .toUpperCase();
 }
 
-/** What is said of a text that has expressions, or a placeholder, where none can be. */
+/** The problem of a text that has expressions, or a placeholder, where none can be. */
 export const nothingFilledIn = "nothing can be filled in here";

@@ -3,7 +3,7 @@ import { each, quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
 
-/** What each kind of server can be told in the query of its address, beside `host`. The kinds of TLS are PostgreSQL's. */
+/** The parameters of each kind of server in the query of its address, besides `host`. The kinds of TLS are PostgreSQL's. */
 const tlsParameters = ["sslmode", "sslrootcert", "sslcert", "sslkey"] as const;
 const postgresParameters = [
   ...tlsParameters,

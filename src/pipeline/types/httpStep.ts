@@ -42,7 +42,7 @@ export interface HttpStep extends PlannedStep {
     readonly proxy?: string | undefined;
     readonly connectTo: Readonly<Record<string, string>>;
   };
-  /** A path of the project, and whether the request is looked at too. */
+  /** A path of the project, and whether the request is checked too. */
   readonly openApi?: { readonly path: string; readonly checksRequest: boolean } | undefined;
   /** Whether the reply may be shown and kept. */
   readonly keep: boolean;

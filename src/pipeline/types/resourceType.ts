@@ -45,8 +45,8 @@ export function resourceType<File, StepFile, Step extends { readonly type: strin
     readonly step: Shape<StepFile>["schema"];
   };
   /**
-   * @returns the reader of steps, which is undefined for one that does nothing; undefined when the resource is invalid in a way that
-   *   leaves nothing to read steps with.
+   * @returns the reader of steps, which returns undefined for a step that does nothing; undefined if the resource is so invalid
+   *   that its steps can't be read.
    */
   readResource(
     resource: ReadResource<File>,

@@ -19,7 +19,7 @@ interface Expectation {
   describe(page: Page, use: BrowserUse): Promise<string>;
 }
 
-/** Waits until all expectations hold at once. @throws StepFault with those that do not, a line each. */
+/** Waits until all expectations hold at once. @throws StepFault with those that don't, one per line. */
 export function checkPage(expect: BrowserStep["expect"], use: BrowserUse): Promise<void> {
   const { url, title, text, elements } = expect;
   const { browser } = use;

@@ -31,7 +31,7 @@ const longestName = 100;
 const stopLoadingAfterMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
-/** Opens the step's page or uses the open one, performs the actions, and checks the expectations. @throws StepFault without a browser. */
+/** Opens the step's page or uses the open one, acts on it, and checks the expectations. @throws StepFault without a browser. */
 export async function runBrowserStep(step: BrowserStep, stepContext: StepContext): Promise<StepOutcome> {
   if (stepContext.signal.aborted) return wasEnded;
   const start = () => OpenBrowser.start(step.browser, stepContext);

@@ -169,7 +169,7 @@ const programsOnWindows = [
   "Microsoft\\Edge\\Application\\msedge.exe",
 ];
 
-/** The browser that the pipeline file or the environment names, else this machine's Chrome, Chromium or Edge. @throws StepFault when there is none. */
+/** The browser that the file or the environment names, else this machine's own. @throws StepFault when there is none. */
 export function findBrowser(place: Place): string {
   const { executable } = place;
   if (executable !== undefined) return named(executable, `the resource's \`executable\``, place);

@@ -61,7 +61,7 @@ export class Connection implements AsyncDisposable {
     return made;
   }
 
-  /** Ends the connection to an origin, also one that is still being opened: its request fails. */
+  /** Ends the connection to an origin, even one that is still being opened; its request then fails. */
   end(url: URL): void {
     void this.used(url)?.destroy();
     this.#dispatchers.delete(url.origin);

@@ -69,7 +69,7 @@ function urlOf({ address: written, query }: HttpStep): URL {
   return url;
 }
 
-/** Each name with each of its values as text, without what is null. */
+/** Each name with each of its values as text, except null. */
 function pairsOf(fields: Readonly<Record<string, unknown>>): [name: string, value: string][] {
   return Object.entries(fields).flatMap(([name, value]) =>
     [value]

@@ -145,7 +145,7 @@ function describeBreak({ url, status, size }: HttpReply, why: string, inTime: st
 }
 
 /**
- * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a value of the environment may
+ * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a variable's value may
  * be spread over several parts of an address, each escaped differently.
  */
 function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {

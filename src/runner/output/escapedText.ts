@@ -42,7 +42,7 @@ const unseenUnit = new RegExp(`(?![\\t\\n\\r])(?:[${controlCharacters}]|${invisi
 const known = new Uint8Array(0x1_0000);
 /** One invisible sequence, such as the colour of a match. */
 const unseenSequence = new RegExp(`^(?:${escapeSequences.source}|${invisible})`, "u");
-/** How many of them may stand between two characters of a secret, and how long one may be. */
+/** How many of them may be between two characters of a secret, and how long one may be. */
 const most = { sequences: 8, length: 104 } as const;
 
 /** A text whose parts may be escaped. It isn't known how, so each position has all its possible readings. */

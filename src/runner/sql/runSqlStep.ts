@@ -27,7 +27,7 @@ import { ServerConnection, type ServerSession, SqlConnection } from "./sqlConnec
 import { SqliteConnection } from "./sqliteConnection.ts";
 import type { SqlWork } from "./sqlWork.ts";
 
-/** Runs the step's statements on its resource's database, and checks what the last one returned. @throws StepFault when they can't be run. */
+/** Runs the step's statements, and checks what the last one returned. @throws StepFault when they can't be run. */
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
   const database = databaseOf(step.database);
   const work = readWork(step.work, stepContext);

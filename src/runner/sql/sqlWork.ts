@@ -27,7 +27,7 @@ export interface Session {
   readonly begins: readonly string[];
   /** Runs a statement that controls a transaction. @throws what the database says of it. */
   control(text: string): Promise<unknown>;
-  /** Undoes a transaction, if one is open. @param error the error for which it is undone. @returns whether nothing of it was committed. Never rejects. */
+  /** Undoes an open transaction because of an error. Never rejects. @returns whether nothing of it was committed. */
   undo(error: unknown): Promise<boolean>;
   /** @throws what the database says of it. */
   statement(statement: Statement, note: (line: string) => void): Promise<ReadRows>;

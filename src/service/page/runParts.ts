@@ -91,7 +91,7 @@ export function leftView(endsAt: number, now: number): Html {
   return html`<span data-until="${endsAt}">${elapsed(endsAt - now)}</span>`;
 }
 
-/** A key's name; without one its id, shortened in its middle: it begins with the time it was created, so its end tells keys apart. */
+/** A key's name or, without one, its id, shortened in the middle: ids begin with their time, so the end tells keys apart. */
 export function keyView(keyId: string, name: string | undefined, own: string): Html {
   if (keyId === own) return html`<span title="${keyId}">you</span>`;
   if (name !== undefined) return html`<bdi title="${keyId}">${name}</bdi>`;

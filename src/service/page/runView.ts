@@ -35,7 +35,7 @@ interface RunFacts {
   /** See `stepToGoOnAt`. */
   readonly goOnAt: ReturnType<typeof stepToGoOnAt>;
   readonly hasPipeline: boolean;
-  /** Undefined for a run that goes on or has succeeded. */
+  /** Undefined for a run that is active or has succeeded. */
   readonly changes: Changes | undefined;
   /** Whether the log begins with the first of the lines. */
   readonly isWhole: boolean;

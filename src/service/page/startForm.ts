@@ -188,7 +188,7 @@ function inputsOf({ run }: StartTarget, declared: readonly DeclaredInput[]): Inp
   );
 }
 
-/** The reset is told in UTC: the reader's clock may be in another zone than the service's. */
+/** The reset is given in UTC: the reader's clock may be in another zone than the service's. */
 function notStarted(pipeline: string, refusal: Refusal, { limits }: Quota): PipelineError {
   const why = limitText({ refusal, waitedSeconds: 0 }, limits.runsPerDay, english);
   const next =

@@ -8,7 +8,7 @@ import { damageIn, databaseFile, lookInto } from "./openDatabase.ts";
 import { storageFault } from "./storageFault.ts";
 
 /**
- * Copies the database of a data folder as it is at this moment, also while a service works with it: orgs, keys' hashes,
+ * Copies the database of a data folder as it is at this moment, even while a service uses it: orgs, keys' hashes,
  * projects, runs and steps. The copy appears under its name only once it is whole, checked and on the disk.
  *
  * @param target an absolute path, where nothing is yet.

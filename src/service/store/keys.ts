@@ -116,7 +116,7 @@ export function keyName(id: RawBuilder<unknown>): RawBuilder<string | null> {
   return sql<string | null>`(select keys.name from keys where keys.id = ${id})`;
 }
 
-/** The key with an id, also a revoked one. */
+/** The key with an id, even a revoked one. */
 export function keyById(db: Database, id: string) {
   return db.selectFrom("keys").select(["id", "org_id", "role", "hash", "revoked_at"]).where("id", "=", id);
 }

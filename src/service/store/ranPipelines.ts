@@ -20,7 +20,7 @@ export async function keepsPipeline(db: Database, runId: string): Promise<boolea
   return (await kept.executeTakeFirst()) !== undefined;
 }
 
-/** What changed since the last run of the same pipeline before this one that succeeded. */
+/** What changed since the last successful run of the same pipeline before this one. */
 export async function readChanges(
   db: Database,
   orgId: string,

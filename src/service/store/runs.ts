@@ -61,7 +61,7 @@ export interface RunPage {
   readonly older: string | undefined;
 }
 
-/** A page of the org's runs: the newest ones, or those beside a run. Newer ones that fill no page come as the first page. */
+/** A page of the org's runs: the newest ones, or those beside a run. If no more than `limit` runs are newer, the first page. */
 export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<RunPage> {
   const { after, before, limit } = query;
   const matching = matchingRuns(db, orgId, query).limit(limit + 1);

@@ -123,7 +123,7 @@ function readRunnerId(text: string): string {
   });
 }
 
-/** What a runner sends of a run that it holds, and what it needs for it. */
+/** The requests of a runner about a run that it holds. */
 function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: RunnerRouteDeps): void {
   const ofRunner = z.object({ runnerId: runnerIdSchema });
   const parts = { id: "The run's id." };

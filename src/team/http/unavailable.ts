@@ -12,8 +12,8 @@ export function unavailable(message: string): HttpProblem {
 }
 
 /**
- * What is answered if a request failed because the database is away or this server is about to end: neither is the request's
- * fault, and both pass.
+ * The problem of a request that failed because the database or the object store is out of reach, the org has too many requests,
+ * or this server is about to end. None of these is the request's fault, and all pass.
  * @param stopping the server's.
  * @returns undefined for any other error.
  */

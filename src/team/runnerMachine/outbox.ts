@@ -42,8 +42,8 @@ interface Waiting {
 }
 
 /**
- * Sends a run's messages in order, again and again until the service has them or doesn't want them. The runner's process
- * bounds a run's log, and with it what waits here while the service is away.
+ * Sends a run's messages in order, retrying until the service has taken or refused them. The runner's process limits a run's
+ * log, and with it what waits here while the service is away.
  */
 export class Outbox {
   /** Whether the service has all messages. Settles after the last one, `ended`, or once the service refuses them. */

@@ -166,7 +166,7 @@ export class RemoteRuns implements Runs {
   }
 
   /**
-   * Takes in what a runner says of a run: all of it, or nothing. Messages that were taken in before are skipped.
+   * Takes in what a runner reports of a run: all of it, or nothing. Messages that were taken in before are skipped.
    * @param first the number of the first message.
    * @throws PipelineError `conflict` when the run is not the runner's any more.
    */

@@ -19,7 +19,7 @@ interface StoredLogsDeps {
   readonly store?: ObjectStore | undefined;
 }
 
-/** The logs and artifacts of runs: in the database, as their runners have sent them, or in the object store since they were moved. */
+/** The logs and artifacts of runs: in the database, as runners sent them, or in the object store once they are moved. */
 export function storedLogs({ db, bus, store }: StoredLogsDeps): LogStore {
   return {
     isOpen: () => false,

@@ -38,7 +38,7 @@ export async function launchRun(tx: Write, runId: string): Promise<string | unde
   return row.org_id;
 }
 
-/** Removes a granted run that nobody was told of. */
+/** Removes a granted run that no caller knows of. */
 export async function withdrawRun(tx: Write, runId: string): Promise<void> {
   await tx
     .deleteFrom("runs")
