@@ -38,7 +38,7 @@ export async function serveRunner(
   const { execPath, platform, pid, stdin, stdout } = process;
   const { job: arriving, signal, cleaningUp, cleanUpUntil, livesUntil } = lifeline(stdin, ended);
   const { birth, cgroup } = await ownCgroup(processes);
-  // Leaving a cgroup is slow: normally the service removes it as soon as this process is gone, but it may be gone too.
+  // Leaving a cgroup is slow: normally the service removes it as soon as this process is gone, but it may have died.
   const removeCgroup = async (): Promise<void> => {
     if (cgroup !== undefined && signal.aborted) await processes.cgroups?.remove(cgroup);
   };

@@ -15,7 +15,7 @@ const longestValue = 200;
 /** An expectation about a page, which may take a while to hold. */
 interface Expectation {
   holds(page: Page, deadline: StepDeadline): Promise<boolean>;
-  /** Says how the page is instead. */
+  /** Says what the page shows instead. */
   describe(page: Page, use: BrowserUse): Promise<string>;
 }
 
@@ -111,7 +111,7 @@ function expectValue(
 function expectText(expected: TextExpectation): Expectation {
   const isIn = searchFor(expected);
   return {
-    // Also by the page's source, as elements are found: its style may change the letters that are shown.
+    // Also looked for as elements are found, by the page's source: a style may change the letters that are shown.
     holds: async (page, deadline) =>
       isIn(await textOf(page, deadline.left)) ||
       (await locate(page.mainFrame(), { kind: "text", text: expected }).all.count()) > 0,

@@ -127,7 +127,7 @@ const saysOfBash =
   /^\S*sh: \d+: (?:Syntax error: (?:"[(}]"|redirection) unexpected|Bad substitution|set: Illegal option -o)/m;
 const mayBeForBash = "the system's `sh` can't read that; if it is written for bash, say `shell: bash`";
 
-/** In text copied from web pages; a shell can't run a line with one. */
+/** No-break spaces, frequent in text copied from web pages: a shell takes one for a letter. */
 const noBreakSpace = /[\u00a0\u2007\u202f]/;
 const looksLikeSpace =
   "what looks like a space in it is a no-break space, which a shell takes for a letter: type it anew";

@@ -30,7 +30,7 @@ const drafts: readonly (readonly [RegExp, (options: Options) => AnyAjv])[] = [
   [/\/2020-12\/|^$/, (options) => new Ajv2020(options)],
 ];
 
-/** With the path of a schema in the project, the URI against which it resolves its `$ref`s. */
+/** The beginning of a schema's URI, before its path in the project. `$ref`s are resolved against that URI. */
 const origin = "project:/";
 
 /**

@@ -12,7 +12,7 @@ export interface Peer {
   readonly hostname: string;
 }
 
-/** Why there is no connection; undefined for codes that each protocol words itself. @param more where to name authorities. */
+/** Why there is no connection; undefined for codes that each protocol words itself. @param more how to add authorities. */
 export function describeNetworkProblem(
   { host, hostname }: Peer,
   code: string | undefined,

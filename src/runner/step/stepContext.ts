@@ -29,7 +29,7 @@ export async function about<T>(what: string, doing: Promise<T>): Promise<T> {
   }
 }
 
-/** A step's outcome; it fails by whatever it throws. A bug in one must not end the runner and lose the outcomes so far. */
+/** A step's outcome: whatever it throws makes it fail. A bug in a step must not end the runner and lose the outcomes so far. */
 export function outcomeOf(running: Promise<StepOutcome>): Promise<StepOutcome> {
   return running.catch((error: unknown) =>
     failed(

@@ -43,7 +43,7 @@ export interface AppDeps extends EveryRequestDeps {
     /** The problem to reply with for an error of the added parts; undefined for any other error. */
     readonly problemOf: (error: unknown) => HttpProblem | undefined;
   };
-  /** Identifies the service's data, alike on every server and at every start: the folder, or the database. */
+  /** Identifies the service's data, the same on every server and at every start: the folder, or the database. */
   readonly dataName: string;
   /** The built style and script of the page; undefined for none. */
   readonly pageFolder: string | undefined;

@@ -159,7 +159,7 @@ export class OrgFeed {
     return reading;
   }
 
-  /** The first runs changed after a sequence number, the oldest change first. None in a pause, whose end rings. */
+  /** The first runs changed after a sequence number, the oldest change first. None in a pause, whose end announces them. */
   async runsAfter(after: number): Promise<readonly RunEvent[]> {
     if (this.#runs?.after !== after) {
       if (this.#endPause !== undefined) return [];
