@@ -3,7 +3,7 @@ import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 /** `plr_`, the key's id, and 256 random bits. The prefix lets secret scanners find a leaked one. */
 const secretPattern = /^plr_([0-9a-z]{26})_[\w-]{43}$/;
 const secretInText = /plr_[0-9a-z]{26}_[\w-]{43}/;
-/** Also a truncated secret, which may be most of it. */
+/** Matches a truncated secret too, which may be most of one. */
 const piecesInText = /plr_[0-9a-z]{26}_[\w-]{1,43}/g;
 
 /** The id is part of the secret, so that only one hash is compared. */
@@ -22,7 +22,7 @@ export function hashOf(secret: string): string {
   return hash("sha256", secret);
 }
 
-/** Whether a secret has this hash, in constant time, also where there is no such key: the time doesn't tell which ids exist. */
+/** Whether a secret has this hash. Takes the same time where there is no such key, so that it doesn't tell which ids exist. */
 export function matches(secret: string, known: string | undefined): boolean {
   const same = timingSafeEqual(
     Buffer.from(known ?? noSecretsHash, "hex"),

@@ -3,7 +3,7 @@ import module from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Environment } from "../project/environment.ts";
 
-/** Has Node keep, compiled, what this process loads from now on, so that the next one needn't compile it. */
+/** Has Node cache the compiled code of what this process loads from now on, so that the next one needn't compile it. */
 export function keepCompiled(): void {
   const folder = compiledFolder(process.env, process.platform);
   if (folder === undefined) return;
@@ -25,7 +25,7 @@ export function compiledFolder(env: Environment, platform: NodeJS.Platform): str
   const folder = env["PIPELINE_CACHE_DIR"] || customaryFolder(env, platform);
   if (folder === undefined || !isAbsolute(folder)) return undefined;
   try {
-    // Root may have another user's home, where nothing is created.
+    // The home that root has may be another user's, where nothing is created.
     if (!isSafe(realpathSync(nearestThere(folder)))) return undefined;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     // The real path: somebody else could change a link.

@@ -56,8 +56,8 @@ function readOwn(path: string): string {
 }
 
 /**
- * Whether only this user can have written it, and so gets what is sent: a face's environment. On Windows the profile's access
- * list decides.
+ * Whether only this user can have written it: faces send their environment to the service that it names. On Windows the
+ * profile's access list decides.
  */
 function isOwn(facts: Stats): boolean {
   const user = process.getuid?.();

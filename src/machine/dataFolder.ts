@@ -17,7 +17,7 @@ export function dataFolder(env: Environment): string {
   return userFolder("data", env);
 }
 
-/** Where it is by the system's custom: the variable of the folder above, what that is in the user's home, and the rest. */
+/** The customary folders of each system: the variable with the parent folder, its default in the user's home, and the rest. */
 const customs = {
   win32: {
     data: ["LOCALAPPDATA", "AppData/Local", "pipeline-runs/Data"],
@@ -38,7 +38,7 @@ const variables = { data: "PIPELINE_DATA_DIR", config: "PIPELINE_CONFIG_DIR" } a
 
 /**
  * The folder of what this product keeps for a user, absolute: the one that `PIPELINE_DATA_DIR` or `PIPELINE_CONFIG_DIR` names,
- * or the system's. Libraries for it look for the home as they are loaded, and a user of a container may have none.
+ * or the system's. Not by a library: those look for the home as they are loaded, and a user of a container may have none.
  *
  * @returns undefined where a home is needed and there is none.
  */
@@ -51,7 +51,7 @@ export function findUserFolder(
   if (named !== "") return resolve(named);
   const [above, inHome, own] =
     customs[platform === "win32" || platform === "darwin" ? platform : "other"][what];
-  // A relative one, as the specification says, and an empty HOME count as none: each working folder would be another service's.
+  // A relative path (by the specification) and an empty HOME count as none: else each working folder would have its own service.
   const there = env[above] ?? "";
   if (isAbsolute(there)) return join(there, own);
   try {
@@ -75,7 +75,7 @@ export function userFolder(...[what, ...rest]: Parameters<typeof findUserFolder>
 }
 
 const othersMayWrite = 0o022;
-/** The folders for temporary files of all users. A volume of one's own may have the same mode. */
+/** The folders for temporary files of all users. They aren't known by their mode, which a user's own volume may have too. */
 const sharedByAll = () => [tmpdir(), "/tmp", "/var/tmp", "/dev/shm"];
 
 /** Whether root may use a data folder that belongs to another user. */
@@ -135,10 +135,10 @@ function notOwn(message: string, next: string): PipelineError {
 }
 
 /**
- * What is known of a folder that is to be this product's alone.
+ * The status of a folder that is to be only this product's.
  *
  * @param next what to do about one that can't be.
- * @throws PipelineError `internal` for what is no folder, and for one that all users share, such as `/tmp`: to close it to them
+ * @throws PipelineError `internal` for what is no folder, and for one that all users share, such as `/tmp`: closing it to them
  *   would break what others do there.
  */
 export async function statFolder(folder: string, next: string): Promise<Stats> {
@@ -178,8 +178,8 @@ export function serviceLogFile(folder: string): string {
 const largestBytes = 1024 * 1024;
 
 /**
- * Opens the log for another start, with mode 0600; truncates it above 1 MiB. While the service runs, it bounds it (`boundedLog`);
- * one that dies before can't.
+ * Opens the log for another start of the service, with mode 0600; truncates it above 1 MiB. A running service limits its log
+ * itself (`boundedLog`), but one that dies at its start can't.
  */
 export async function openServiceLog(folder: string): Promise<FileHandle> {
   const log = await open(serviceLogFile(folder), "a", 0o600);

@@ -10,7 +10,7 @@ export type LogLevel = (typeof levels)[number];
 export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<string, unknown>>) => void;
 
 /**
- * Logs one JSON line an entry, from the level `least` on. Callers pass ids, never keys or the content of a request; a key
+ * Logs one JSON line per entry, from the level `least` on. Callers pass ids, never keys or the content of a request; a key
  * inside an error's message is hidden.
  */
 export function lineLog(write: (line: string) => void, now: () => number, least: LogLevel = "info"): Log {
@@ -27,7 +27,7 @@ export function lineLog(write: (line: string) => void, now: () => number, least:
 
 const driving = new RegExp(`[${controlCharacters}]`, "gu");
 
-/** JSON escapes only some of what drives a terminal, and a log is looked at in one; it may hold the names of others' files. */
+/** JSON escapes only some control characters of a terminal, in which a log is read; it may hold the names of others' files. */
 function escaped(json: string): string {
   return json.replace(driving, (letter) =>
     letter

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { closeSync, readdirSync, readFileSync } from "node:fs";
 
 /**
- * Keeps Node.js from showing others what this process knows: its report of a crash would hold the environment, and with it secrets,
- * and SIGUSR1, which is meant for another program of Node.js as a rule, would open its debugger to every user of the machine.
+ * Keeps Node.js from showing others what this process knows. Its crash report would hold the environment, and with it secrets;
+ * and SIGUSR1, usually meant for another program of Node.js, would open its debugger to every user of the machine.
  */
 export function hideOwnMemory(): void {
   if (process.report) process.report.excludeEnv = true;
@@ -13,9 +13,9 @@ export function hideOwnMemory(): void {
 const closedOnExec = 0o2000000;
 
 /**
- * Closes the files that whoever started this process has left open beyond the three standard streams: a lock that is held by one
- * of them would last as long as this process, and its programs would have them too. Node.js opens its own so that no program
- * gets them, which tells the others. Only Linux says which are which.
+ * Closes the files that this process has inherited beyond the three standard streams: a lock that is held by one of them would
+ * last as long as this process, and its programs would inherit them too. Node.js opens its own files so that no program
+ * inherits them, which tells them from the others. Only Linux shows that.
  */
 export function closeInheritedFiles(): void {
   if (process.platform !== "linux") return;
@@ -31,9 +31,9 @@ export function closeInheritedFiles(): void {
 }
 
 /**
- * Keeps crashes of this process, and of what it starts from then on, from leaving a core file, which would hold environments. With a
- * limit of 1 byte Linux writes none and hands none to a program that collects them; with 0 it still would do that. A program can
- * raise it again for itself. Only Linux has `prlimit`; it isn't waited for.
+ * Keeps crashes of this process, and of what it starts from then on, from leaving a core file, which would hold environments.
+ * With a limit of 1 byte Linux neither writes one nor passes one to a collecting program; with 0 it would still pass one. A
+ * program can raise its own limit again. Only Linux has `prlimit`; it isn't waited for.
  */
 export function leaveNoCoreFiles(): void {
   if (process.platform !== "linux") return;

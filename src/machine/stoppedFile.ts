@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
 
 /**
- * The file that keeps faces from starting the embedded service by themselves: written when a person stops it, removed by who
- * asks for it again. It has no content.
+ * The file that keeps faces from starting the embedded service by themselves: written when a person stops the service, removed
+ * by whoever asks for it again. It has no content.
  */
 function stoppedFile(folder: string): string {
   return join(folder, "service.stopped");

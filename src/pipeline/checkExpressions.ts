@@ -27,7 +27,7 @@ import {
   runFields,
 } from "./types/resultFields.ts";
 
-/** What may stand in a text of the file. */
+/** What a text of the file may contain. */
 export type Place =
   | { readonly kind: "fixed" }
   /** The text is an expression itself. */
@@ -45,7 +45,7 @@ const fixed: Place = { kind: "fixed" };
 const outside = ["env", "inputs", "run"] as const;
 const inside = ["env", "inputs", "steps", "run"] as const;
 
-/** What of a step decides what may stand in its texts. */
+/** The parts of a step that decide what its texts may contain. */
 type Around = Pick<KnownStep, "type" | "isEach" | "scripts">;
 
 /**
@@ -75,7 +75,7 @@ export function checkExpressions(
 }
 
 /**
- * What may stand in the text at a path of the file.
+ * What the text at a path of the file may contain.
  * @param step the step in which it is.
  */
 export function placeOf(path: Path, step?: Around): Place {
@@ -101,12 +101,12 @@ function isJson([list, , field, part]: Path): boolean {
   return isOfStep && (field === "json" || (field === "expect" && part === "json"));
 }
 
-/** Whether a text is what a step works with: a program may have templates of its own, and a reply may be expected to hold one. */
+/** Whether a step itself uses a text: a program may have templates of its own, and a reply may be expected to have one. */
 function isSent([top, , field]: Path, step: KnownStep | undefined): boolean {
   return top === "resources" || (step !== undefined && step.type !== "cli" && field !== "expect");
 }
 
-/** The fields of steps and resources by which a value gets out. */
+/** The fields of steps and resources whose values are sent elsewhere. */
 const sent: readonly unknown[] = ["form", "multipart", "json", "headers", "query", "cookies", "auth", "env"];
 
 /** The name at or above a path whose value is likely a secret. */
@@ -150,7 +150,7 @@ class Check {
     } else if (isMap(value)) {
       for (const [name, item] of Object.entries(value)) {
         const at = [...path, name];
-        // Outside JSON, it would be dropped silently where names are arbitrary.
+        // Outside of JSON, a map with arbitrary names would silently drop it.
         if (name === "__proto__" && !isJson(path)) this.#problems.add(at, "`__proto__` can't be a name");
         this.#text(name, at, placeOf(at), step, true);
         this.texts(item, at, placeOf, step);
@@ -158,7 +158,7 @@ class Check {
     }
   }
 
-  /** Checks what a step's `mask` begins with: of a result that has no such field nothing could be shown. */
+  /** Checks how the paths of a step's `mask` begin: if the result had no such field, nothing of it could be shown. */
   mask(names: unknown, path: Path, step: KnownStep): void {
     if (!Array.isArray(names)) return;
     for (const [index, text] of names.entries()) {
@@ -193,14 +193,14 @@ class Check {
     if (found.length === 0 && place.isList) this.#checkList(text, path, place.contexts);
     this.#checkSecret(text, path, place.contexts);
     if (place.instead === byVariable) this.#checkScript(text, path);
-    // Nobody fills in what a program is given as a variable, unless it is a template of the program's own.
+    // Double braces may be a template of the program itself.
     if (path[2] === "env") this.#checkPlaceholder(text, path, place, "braces");
-    // So has a script of JavaScript.
+    // In JavaScript, `${…}` may be a template of the script itself.
     else if (isSent(path, step))
       this.#checkPlaceholder(text, path, place, place.instead === byWith ? "shell" : undefined);
   }
 
-  /** Warns of what Postman, Hurl, runn, a shell and others would fill in; where the text is refused, it is the likely reason. */
+  /** Warns of what Postman, Hurl, runn, a shell and others would fill in; if the text has a problem, this is its likely cause. */
   #checkPlaceholder(
     text: string,
     path: Path,
@@ -281,7 +281,7 @@ class Check {
     }
   }
 
-  /** Checks a text that stands for a list: what is no expression alone, and what is certainly no list. */
+  /** Checks a text that stands for a list: it has to be one expression, and one that may be a list. */
   #checkList(text: string, path: Path, contexts: readonly ContextName[]): void {
     const split = splitText(text);
     const only = split.kind === "valid" ? onlyPiece(split.pieces) : undefined;
@@ -308,7 +308,7 @@ class Check {
     );
   }
 
-  /** Of an input or a variable alone; undefined where only a run knows it. */
+  /** The type of a node that is only an input or a variable; undefined where only a run knows it. */
   #typeOf(node: Node): Input["type"] | undefined {
     if (node.kind !== "member" || node.of.kind !== "context" || node.key.kind !== "literal") return undefined;
     return node.of.name === "env" || node.of.name === "run"
@@ -318,7 +318,7 @@ class Check {
         : undefined;
   }
 
-  /** What is certainly neither true nor false in a condition. */
+  /** The parts of a condition that are certainly neither true nor false. */
   #inCondition(node: Node, text: string): readonly Found[] {
     if (node.kind === "not") return this.#inCondition(node.operand, text);
     if (node.kind === "logical") return node.operands.flatMap((operand) => this.#inCondition(operand, text));
@@ -367,7 +367,7 @@ class Check {
     return split.pieces.flatMap((piece) => {
       if (piece.kind !== "source") return [];
       const { source, at, scope } = piece;
-      // A scope is ours to write: see `marked`.
+      // Only this program writes a scope: see `marked`.
       if (scope !== undefined) return [{ at, problem: "`@` can't stand here" }];
       const parsed = parseExpression(source, place.contexts);
       if (parsed.kind === "invalid")
@@ -434,11 +434,11 @@ class Check {
   }
 }
 
-/** What may be the name of a variable in a file: names of members, texts such as those of `unmasked`, and what stands behind `env.`. */
+/** What may be the name of a variable in a file: names of members, texts such as those of `unmasked`, and what follows `env.`. */
 function variablesIn(file: unknown): ReadonlySet<string> {
   const found = new Set<string>();
   const rest = [file];
-  // What aliases repeat is looked at once.
+  // What aliases repeat is visited once.
   const seen = new Set<unknown>();
   for (let value = rest.pop(); value !== undefined || rest.length > 0; value = rest.pop()) {
     if (typeof value === "string") {
@@ -453,7 +453,7 @@ function variablesIn(file: unknown): ReadonlySet<string> {
   return found;
 }
 
-/** The `'x'` of `a && 'x' || 'y'`, which is wrong whatever `a` is; another `&&` or `||` may never come to what is unfit. */
+/** The `'x'` of `a && 'x' || 'y'`, which is wrong whatever `a` is; an unfit operand of another `&&` or `||` may never count. */
 function chosenValue(root: Node): Node | undefined {
   if (root.kind !== "logical" || root.operator !== "||") return undefined;
   const [first, otherwise] = root.operands;

@@ -10,7 +10,7 @@ export type ReadInputs =
       readonly kind: "invalid";
       /** A clause for each value that doesn't fit. */
       readonly problems: readonly string[];
-      /** Those that have to be given and aren't. */
+      /** The required inputs that aren't given. */
       readonly missing: readonly DeclaredInput[];
     };
 
@@ -93,7 +93,7 @@ function code(value: InputValue): string {
 }
 
 /**
- * The inputs of a run of a pipeline, complete but for those that the run finds out.
+ * The inputs of a run of a pipeline, complete except for those that the run evaluates.
  * @throws PipelineError `invalid-request` naming each that is missing, with its type, options and description, and each that
  *   doesn't fit.
  */
@@ -134,7 +134,7 @@ function exampleOf({ type, options: [first] = [] }: DeclaredInput): InputValue {
   return first ?? (type === "number" ? 1 : type === "boolean" ? true : "…");
 }
 
-/** What a pipeline's file declares, as it is told to whoever starts it. */
+/** What a pipeline's file declares, as it is shown to whoever starts it. */
 export function declaredInputs({
   inputs = [],
 }: {

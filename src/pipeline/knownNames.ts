@@ -6,7 +6,7 @@ import type { Input } from "./pipeline.ts";
 import type { ResourceTypeName } from "./types/resourceTypeNames.ts";
 import { findResourceType } from "./types/resourceTypes.ts";
 
-/** A step as expressions know it, also one that is invalid elsewhere. */
+/** A step as expressions know it, even if it is invalid otherwise. */
 export interface KnownStep {
   readonly list: "steps" | "finally";
   readonly index: number;
@@ -18,9 +18,9 @@ export interface KnownStep {
   readonly scripts: ReadonlySet<number>;
   /** Undefined for a part, and where it isn't known. */
   readonly type: ResourceTypeName | undefined;
-  /** What a part gives; undefined where that isn't known. */
+  /** The names of a part's outputs; undefined where they aren't known. */
   readonly outputs: readonly string[] | undefined;
-  /** What a step names by `read`. */
+  /** The names in a step's `read`. */
   readonly read: readonly string[];
 }
 
@@ -75,7 +75,7 @@ export function knownNames(
 }
 
 const shells = /^(?:ba|da|z|k|a|fi)?sh$/;
-/** They take all that follows for their script. */
+/** These take all that follows their flag as their script. */
 const windowsShells: ReadonlyMap<string, RegExp> = new Map([
   ["cmd", /^\/[ck]/i],
   ["powershell", /^[-/]c(?:ommand)?$/i],
@@ -83,7 +83,7 @@ const windowsShells: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /**
- * The items of a list to run that a shell takes for its script: of `[env, sh, -ec, 'echo "$1"', sh, a]` the fourth. Those behind it
+ * The items of a list to run that a shell takes as its script: of `[env, sh, -ec, 'echo "$1"', sh, a]` the fourth. Those after it
  * are values for the script, which can't become a part of it.
  */
 export function scriptItems(run: readonly unknown[]): ReadonlySet<number> {
@@ -104,7 +104,7 @@ function programOf(word: unknown): string {
   return name.toLowerCase().replace(/\.exe$/, "");
 }
 
-/** @param at the shell's own place. */
+/** @param at the shell's own index. */
 function scriptBehind(run: readonly unknown[], at: number): number | undefined {
   let isCommand = false;
   for (let index = at + 1; index < run.length; index += 1) {

@@ -18,7 +18,7 @@ import { PlannedSteps } from "./readSteps.ts";
  * Parses a pipeline file with its parts, or returns all its problems. Never throws.
  *
  * @param fileName the file's name or path; its base name without the extension is the pipeline's default name.
- * @param readPart reads the files that it includes. Where it knows none, what they hold is neither checked nor run.
+ * @param readPart reads the files that it includes. Where it returns undefined, their steps are neither checked nor run.
  * @param isThere whether there is a file at a path in the project's folder, for a warning.
  */
 export function parsePipeline(
@@ -113,7 +113,7 @@ function readFile(
   };
 }
 
-/** Warns of what a step may take longer for than the run may, whose own limit ends it before. */
+/** Warns of a step's times that are longer than the run's time limit, which ends the run before. */
 function warnOfTimes(file: Readonly<Record<string, unknown>>, limit: number, warnings: ProblemList): void {
   const warn = (written: unknown, path: Path) => {
     const isTime = typeof written === "string" || typeof written === "number";
@@ -129,7 +129,7 @@ function warnOfTimes(file: Readonly<Record<string, unknown>>, limit: number, war
   }
 }
 
-/** Explains the name of a job, which in other tools stands at the file's top. */
+/** Explains the name of a job, which in other tools is at the top of the file. */
 function nameOfJob(name: string, entry: unknown): string | undefined {
   return isMap(entry) &&
     ["script", "stage", "steps", "commands", "cmds", "run"].some((field) => field in entry)

@@ -28,7 +28,7 @@ export interface ParsedFile {
 
 type ParseFile = (text: string, path: string, files: PartFiles) => ParsedFile;
 
-/** The files that a pipeline file includes, and those that these include: each is read and checked by itself once. */
+/** The files that a pipeline file includes, and those that these include: each is read and checked once, on its own. */
 export interface PartFiles {
   /** @param path relative to the project's folder. */
   file(path: string): PartFile;
@@ -46,7 +46,7 @@ export function partFiles(read: ReadPart, parse: ParseFile, isThere: PartFiles["
     file(path) {
       const known = files.get(path);
       if (known !== undefined) return known;
-      // Until it has been read, whoever asks again is a part of it.
+      // Whoever asks again before it has been read is included by it.
       files.set(path, { kind: "unusable", problem: `\`${quoted(path)}\` includes itself` });
       const file = fileOf(path, read, parse, parts);
       files.set(path, file);
@@ -74,7 +74,7 @@ function fileOf(path: string, readPart: ReadPart, parse: ParseFile, parts: PartF
   return { kind: "unusable", problem: `\`${quoted(path)}\` can't be run${where}${more}` };
 }
 
-/** The file that is meant by a path from the folder of who includes it; empty where there is none. */
+/** A hint at the file that is meant by a path relative to an including file's folder; empty if there is none. */
 function beside(path: string, read: ReadPart, { texts }: PartFiles): string {
   const folders = ["pipelines/", ...[...texts.keys()].map((part) => part.replace(/[^/]*$/, ""))];
   const meant = folders.map((folder) => folder + path).find((file) => read(file)?.kind === "read");

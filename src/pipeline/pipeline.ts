@@ -21,8 +21,8 @@ export interface Input {
 type Written = Readonly<Record<string, unknown>>;
 
 /**
- * Another pipeline file whose steps are a step of this one. They stand in `Pipeline.steps` one after the other; its cleanup steps
- * come after those of the file that includes it. Expressions in `if` and in `given` are the includer's.
+ * Another pipeline file whose steps are a step of this one. They are in `Pipeline.steps` one after the other; its cleanup steps
+ * come after those of the file that includes it. Expressions in `if` and in `given` are evaluated in the includer's scope.
  */
 export interface Part extends Pick<Plan, "id" | "if" | "goesOn" | "isCleanup"> {
   readonly name: string;
@@ -31,7 +31,7 @@ export interface Part extends Pick<Plan, "id" | "if" | "goesOn" | "isCleanup"> {
   /** What the includer gives for its inputs. */
   readonly given: Written;
   readonly inputs: readonly Input[];
-  /** What its id has, with expressions of its own. */
+  /** The values that its id gives; their expressions are evaluated in the part's scope. */
   readonly outputs: Written;
 }
 
@@ -76,7 +76,7 @@ export type ParsedPipeline =
     }
   | { readonly kind: "invalid"; readonly problems: readonly [Problem, ...Problem[]] };
 
-/** What a start or a list needs of one. */
+/** The part of a `ParsedPipeline` that a start or a list needs. */
 export type PipelineOrProblems =
   | Pick<Extract<ParsedPipeline, { kind: "valid" }>, "kind" | "pipeline">
   | Extract<ParsedPipeline, { kind: "invalid" }>;

@@ -23,7 +23,7 @@ export type Resource =
     }
   | { readonly kind: "typeless" };
 
-/** @returns undefined for what is no map, so that no step is reported for what it uses. */
+/** @returns undefined if the value isn't a map, so that no step is reported for the resource that it uses. */
 export function readResources(
   value: unknown,
   problems: ProblemList,
@@ -41,7 +41,7 @@ export function readResources(
       );
     }
     const type = typeOf(name, entry, path, problems);
-    // Of a misspelt type and another tool's, all else is looked at as if it were written as it is here.
+    // With a misspelt type, or another tool's name of it, the rest is checked as if the type were right.
     const known = isMap(entry) && type !== undefined ? { ...entry, type: type.type } : entry;
     resources.set(
       name,

@@ -30,7 +30,7 @@ export const includeFileSchema = z.strictObject({
 });
 
 const deepestInclude = 5;
-/** How many steps the parts of a file have together. */
+/** The most steps that the parts of a file have together. */
 const mostPartSteps = 500;
 
 const anyField: Readonly<Record<string, z.ZodMiniOptional<z.ZodMiniUnknown>>> = Object.fromEntries(
@@ -39,7 +39,7 @@ const anyField: Readonly<Record<string, z.ZodMiniOptional<z.ZodMiniUnknown>>> = 
   ),
 );
 
-/** A step whose type isn't known: what every step has, and whatever any type has. */
+/** A step whose type isn't known: it may have the fields of every step, and those of any type. */
 const anyStepSchema = z.strictObject({
   ...anyField,
   ...everyStep,
@@ -61,7 +61,7 @@ export interface StepsReading {
 /** The steps of a file, with those of its parts in their places. */
 export class PlannedSteps {
   readonly steps: Step[] = [];
-  /** Those of `finally`, of the parts too. */
+  /** The steps of `finally`, those of the parts included. */
   readonly cleanup: Step[] = [];
   readonly parts: Part[] = [];
   /** The resources that the parts add, by type and name. */
@@ -69,7 +69,7 @@ export class PlannedSteps {
   readonly #files: PartFiles;
   /** The resources that a step has used, and so may have opened a page of. */
   readonly #opened = new Set<string>();
-  /** The cleanup of the parts among the steps, the last included first. */
+  /** Read the cleanup of the parts among the steps, the last included part first. */
   readonly #partCleanups: (() => void)[] = [];
   #partSteps = 0;
 
@@ -176,8 +176,8 @@ export class PlannedSteps {
   }
 
   /**
-   * The part's resources. One that the includer has too, of the same name and type, is the includer's, so that cookies and connections
-   * are shared; the part's own fields count where that says nothing.
+   * The part's resources. If the includer has one of the same name and type, that one is used, so that cookies and connections
+   * are shared; the part's own fields count where the includer's has none.
    */
   #resourcesOf(
     written: unknown,
@@ -201,7 +201,7 @@ export class PlannedSteps {
   }
 }
 
-/** Two maps in one, and the maps in them; the second goes before. */
+/** Merges two maps, and the maps in them; the second one wins. */
 function withFieldsOf(one: unknown, other: unknown): unknown {
   if (!isMap(one) || !isMap(other)) return other;
   const fields = Object.entries(other).map(
@@ -217,7 +217,7 @@ function changedTexts(value: unknown, change: (text: string) => string): unknown
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, changedTexts(item, change)]));
 }
 
-/** What is done around a step, whatever it does. */
+/** The fields that any step may have, whether it uses a resource or includes a part. */
 function controlOf(
   file: Pick<z.infer<typeof planSchema>, "id" | "if" | "on-failure">,
 ): Pick<Plan, "id" | "if" | "goesOn"> {
@@ -230,7 +230,7 @@ function controlOf(
 
 const everyByDefault = 1000;
 
-/** What every step can have, of one whose shape is checked. */
+/** The fields that every step can have, for one whose shape is checked. */
 const planSchema = z.object({ ...everyStep, expect: z.optional(z.object({ that })) });
 
 function planOf(entry: unknown, path: Path, { problems, source }: StepsReading): Plan {
@@ -324,7 +324,7 @@ function resourceOf(
 ): Resource | undefined {
   const { use } = step;
   if (typeof use !== "string") {
-    // A name that is meant to be `use` is told by itself.
+    // A name that was meant to be `use` is reported on its own.
     const isMeant = (name: string) =>
       nearestName("use", [name]) !== undefined ||
       foreignWord(name, ["use"]) !== undefined ||
@@ -346,7 +346,7 @@ function resourceOf(
   return resource;
 }
 
-/** Whether a step does nothing but what is done elsewhere here, such as `sleep: 5`. */
+/** Whether a step has only fields of other tools that are written elsewhere here, such as `sleep: 5`. */
 function isForeign(step: Readonly<Record<string, unknown>>): boolean {
   const known = Object.keys(anyStepSchema.def.shape);
   const names = Object.keys(step).filter((name) => !Object.hasOwn(everyStep, name));
@@ -373,7 +373,7 @@ function withoutUse(
   return `${needs}, such as \`use: ${name}\` with \`resources: ${resource}\``;
 }
 
-/** Explains the name of a resource, in the place of which other tools have what is done with it. */
+/** Explains a resource's name used as a field, which in other tools holds what is done with the resource. */
 function nameOfResource(
   name: string,
   resources: ReadonlyMap<string, Resource> | undefined,

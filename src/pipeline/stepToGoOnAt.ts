@@ -8,8 +8,8 @@ import { startsInBackground } from "./startsInBackground.ts";
 
 /**
  * The failed step that a new run may well begin with, see `fromFailedStep`. Undefined for the first step, from which everything
- * runs again, behind a step that starts a program in the background, which has ended with the run, and where a step from there on
- * uses the result of one before.
+ * runs again; after a step that starts a program in the background, which has ended with the run; and where a step from there on
+ * uses the result of an earlier one.
  *
  * @param pipeline that of the file; undefined where it isn't known.
  */
@@ -27,11 +27,11 @@ export function stepToGoOnAt(
 const contexts: readonly ContextName[] = ["env", "inputs", "steps", "run", "each", "this"];
 
 /**
- * Why a run can't begin with a step: it cleans up, is in the middle of a part, one from there on uses the result of a step before, or
- * one before starts a program that goes on in the background. What runs in `finally` looks first whether it is there.
+ * Why a run can't begin with a step: it cleans up, is in the middle of a part, it or a later one uses an earlier one's result, or
+ * an earlier one starts a program that goes on in the background. Steps of `finally` don't count: they check for a result first.
  *
  * @param first the index of the step that the run begins with.
- * @returns undefined where nothing stands in its way.
+ * @returns undefined if nothing prevents it.
  */
 export function skippedUse(pipeline: Pipeline, first: number): string | undefined {
   const { steps, parts = [], outputs = {} } = pipeline;

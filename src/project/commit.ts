@@ -19,7 +19,7 @@ export async function readCommit(
   const limits = { signal, timeout: patienceMilliseconds };
   const git: Git = (words) => runGit(folder, words, environment, limits);
   try {
-    // A run's first line waits for git, which would say the same.
+    // Checked without git, for which a run's first line would have to wait.
     if (!isInRepository(await realpath(folder).catch(() => folder))) return undefined;
     const look = ["status", "--porcelain=v2", "--branch", "--no-renames", "--ignore-submodules=dirty"];
     const { stdout } = await git([...withoutPrograms(await filtersOf(git)), ...look]);
@@ -32,14 +32,14 @@ export async function readCommit(
   }
 }
 
-/** Whether this folder or one above it has what makes it a repository; in a worktree and a submodule that is a file. */
+/** Whether this folder or one above it has a `.git`, which in a worktree or a submodule is a file. */
 function isInRepository(folder: string): boolean {
   const above = dirname(folder);
   return existsSync(join(folder, ".git")) || (above !== folder && isInRepository(above));
 }
 
 /**
- * What git prints in a folder. That is named by -C and isn't the working folder: where the PATH has the working folder in it, as on
+ * Runs git in a folder, which is named by -C and isn't the working folder: where the PATH includes the working folder, as on
  * Windows, a program of the repository that is called git would run instead.
  * @throws the program's error.
  */
@@ -71,7 +71,7 @@ async function filtersOf(git: Git): Promise<readonly string[]> {
 }
 
 /**
- * The options by which git runs no program that the settings name, not even the person's own filters, which may take their orders
+ * The options by which git runs no program that the settings name, not even the person's own filters, which may run commands
  * from the repository. A filtered file counts as changed where git would have to read it.
  * @throws Error for a filter that an option can't name.
  */

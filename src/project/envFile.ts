@@ -2,7 +2,7 @@ import { parseEnv } from "node:util";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import { readProjectFile } from "./projectFile.ts";
 
-/** The variables of the pipeline's `env-file`, or why it can't be read: a problem of its file, or the reason of the run's failure. */
+/** The variables of the pipeline's `env-file`, or why it can't be read, which is a problem of the file and fails the run. */
 type ReadVariables =
   | { readonly kind: "read"; readonly variables: Readonly<Record<string, string | undefined>> }
   | { readonly kind: "unreadable"; readonly message: string };

@@ -2,7 +2,7 @@ import { win32 } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a face without what its starter has set for its own children: an editor, a debugger, npm, make, a git hook. */
+/** The environment without what its starter, an editor, a debugger, npm, make or a git hook, has set for its own children. */
 export function withoutStarter(env: Environment): Record<string, string> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
@@ -12,16 +12,16 @@ export function withoutStarter(env: Environment): Record<string, string> {
 }
 
 /**
- * The environment in which git looks at a folder: without a hook's variables, which are about the repository that it is of. What
- * the repository lacks isn't fetched, by a program that its settings name.
+ * The environment in which git examines a folder: without a hook's variables, which are about the hook's repository. Git doesn't
+ * fetch missing objects, for which it might run a program that the repository's settings name.
  */
 export function gitEnvironment(env: Environment): Record<string, string> {
   return { ...withoutStarter(env), GIT_ALLOW_PROTOCOL: "none" };
 }
 
 /**
- * What git tells its hooks of the repository that it works on (`git rev-parse --local-env-vars`, githooks(5)). Any other `GIT_…`
- * is a person's own.
+ * The variables by which git tells its hooks about their repository (`git rev-parse --local-env-vars`, githooks(5)). Any other
+ * `GIT_…` is a person's own.
  */
 const ofGit =
   /^GIT_(?:ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|CONFIG_PARAMETERS|DIR|EXEC_PATH|GRAFT_FILE|IMPLICIT_WORK_TREE|INDEX_FILE|INTERNAL_\w+|NO_REPLACE_OBJECTS|OBJECT_DIRECTORY|PREFIX|QUARANTINE_PATH|REFLOG_ACTION|REPLACE_REF_BASE|SHALLOW_FILE|WORK_TREE)$/;
@@ -35,7 +35,7 @@ function isForStarterOnly(name: string, value: string, env: Environment): boolea
   if (upper === "NODE_OPTIONS") return /--inspect|bootloader/.test(value);
   // A hook must not wait for an editor, but what runs later may open one.
   if (upper === "GIT_EDITOR") return value === ":";
-  // What a person may set is taken for one's own unless the program that sets it too is there.
+  // A variable that people may set too is dropped only if the program that sets it is there.
   if (name.startsWith("npm_")) return env["npm_execpath"] !== undefined;
   if (upper === "MAKEFLAGS" || upper === "MFLAGS") return env["MAKELEVEL"] !== undefined;
   return (
@@ -46,7 +46,7 @@ function isForStarterOnly(name: string, value: string, env: Environment): boolea
   );
 }
 
-/** What a program of ours needs of its starter's environment, whoever that is: nothing that a run could be told by. */
+/** The variables that a program of ours needs from any starter's environment; none of them is meant for a run. */
 const ofAnyStarter =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|XDG_\w+|PIPELINE_(?:BROWSER|CACHE_DIR|CONFIG_DIR|DATA_DIR|EDITOR_RUNTIME|LOG_LEVEL|RETENTION_DAYS|RUN_ID)|ALLUSERSPROFILE|APPDATA|COMSPEC|HOMEDRIVE|HOMEPATH|LOCALAPPDATA|NUMBER_OF_PROCESSORS|OS|PATHEXT|PROCESSOR_\w+|PROGRAM(?:DATA|FILES|W6432)(?:\(X86\))?|PUBLIC|SYSTEMDRIVE|SYSTEMROOT|TEMP|TMP|USERNAME|USERPROFILE|WINDIR)$/;
 
@@ -54,14 +54,14 @@ const ofAnyStarter =
 export function lastingEnvironment(env: Environment): Record<string, string> {
   const kept = Object.entries(withoutStarter(env)).filter(([name]) => {
     const upper = name.toUpperCase();
-    // Elsewhere the folder for temporary files may be one of the starter's, which goes with it.
+    // Except on Windows, the folder for temporary files may be the starter's own, and be removed with it.
     const isTemporary = upper === "TEMP" || upper === "TMP";
     return ofAnyStarter.test(upper) && (!isTemporary || process.platform === "win32");
   });
   return Object.fromEntries(kept);
 }
 
-/** Where the programs that come with Windows lie, below its own folder. */
+/** Where the programs that come with Windows are, below its own folder. */
 const places = {
   "cmd.exe": "System32",
   "powershell.exe": "System32\\WindowsPowerShell\\v1.0",

@@ -22,7 +22,7 @@ export interface ProjectFile extends ReadPipeline {
   readonly name: string;
 }
 
-/** The pipeline files of a project, with the problems that a file has only because of others of the project. */
+/** The pipeline files of a project, with the problems that a file has only because of others in the project. */
 export async function checkedFiles(
   ...[root, parse]: Parameters<typeof projectFiles>
 ): Promise<ProjectFile[]> {
@@ -55,7 +55,7 @@ export async function filesNamed(root: string, name: string): Promise<ProjectFil
   return found.length > 0 ? found : named(await projectFiles(root));
 }
 
-/** Which files may define a pipeline of a name: to parse one takes far longer than to look at its text. */
+/** A quick check of which files may define a pipeline of a name: parsing a file takes far longer than searching its text. */
 export function mayDefine(name: string) {
   return (fileName: string, text: string) => fileName === `${name}.yaml` || mayBeNamed(text, name);
 }
@@ -66,8 +66,8 @@ function mayBeNamed(text: string, name: string): boolean {
 }
 
 /**
- * The pipeline files of a project that may be meant, by file name; none when the folder is gone. Between two, whatever else this
- * process does has its turn: a large folder may belong to one of many projects.
+ * The pipeline files of a project that may be meant, by file name; none when the folder is gone. Between two files, this process
+ * does other work that is waiting, since the folder may be large.
  */
 export async function projectFiles(
   root: string,
@@ -111,7 +111,7 @@ export function withSharedNames(files: readonly ProjectFile[]): ProjectFile[] {
   });
 }
 
-/** What a list says of a pipeline beside its name and place; of a broken file only its problems. */
+/** What a list says of a pipeline besides its name and path; for a broken file, only its problems. */
 export function listedFacts(
   path: string,
   parsed: PipelineOrProblems,
@@ -127,7 +127,7 @@ export function listedFacts(
   };
 }
 
-/** The first problems, each with its position, a line each. */
+/** The first problems, each with its position, one per line. */
 export function problemsOf(path: string, { problems }: Extract<ParsedPipeline, { kind: "invalid" }>): string {
   const shown = problems.slice(0, mostProblems).map((problem) => formatProblem(path, problem));
   const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];
@@ -205,7 +205,7 @@ function unreadable({ message, line = 1, column = 1 }: { message: string } & Par
   } satisfies ReadPipeline;
 }
 
-/** Enough of a longer text for the parser to reject it as too long: at most three bytes a character. */
+/** Enough of a longer text for the parser to reject it as too long: at most three bytes per character. */
 export const mostBytesRead = 3 * largestFile + 1;
 
 /** Parses a pipeline file with the parts that it includes, which are read now. @param path absolute. */

@@ -4,8 +4,8 @@ import { describeError } from "../contract/errors.ts";
 import { isMissing } from "./systemErrors.ts";
 
 /**
- * The names of pipeline files in a project's `pipelines/`. As of a shell's `*.yaml` no hidden ones: on a share, macOS keeps a
- * `._build.yaml` beside a file, and Emacs locks one by a link, `.#build.yaml`.
+ * The names of pipeline files in a project's `pipelines/`. As with a shell's `*.yaml`, hidden ones don't count: on a share macOS
+ * keeps a `._build.yaml` beside a file, and Emacs locks one by a link, `.#build.yaml`.
  */
 export const pipelineFileName = /^[^.].*\.yaml$/s;
 
@@ -81,10 +81,10 @@ export function readUtf8(bytes: Uint8Array, isWhole = true): ReadText {
     return other("it holds NUL characters, as UTF-16 does", text.slice(0, text.indexOf("\0")));
   } catch {
     if (isUtf16) return other("it is UTF-16", "");
-    // What is no character becomes another one, with other bytes.
+    // Decoding replaces invalid bytes by U+FFFD, whose own bytes differ from them.
     const again = Buffer.from(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
     const differs = bytes.findIndex((byte, index) => byte !== again[index]);
-    // A character that is cut at the end may be the beginning of the one in its place.
+    // The beginning of a character that is cut at the end may equal that of U+FFFD.
     const offset = differs === -1 ? again.length - 3 : differs;
     const before = again.subarray(0, offset).toString();
     const byte = bytes[offset] ?? 0;

@@ -4,9 +4,9 @@ import { closeInheritedFiles, hideOwnMemory } from "../machine/ownProcess.ts";
 import { type DryJob, dryRunArgument, sqliteArgument } from "./launch/protocol.ts";
 
 // The runner's program: one process for each run, started by readyRunner.ts; with an argument, the process in which an sql
-// step runs SQLite, or one that looks at what runs would do.
+// step runs SQLite, or one that does dry runs.
 hideOwnMemory();
-// What it writes to its standard error tells why it died, and nothing else: no warning of what is experimental in a library.
+// Standard error is only for why the process died, so Node's warnings, such as those about experimental features, are off.
 process.removeAllListeners("warning");
 closeInheritedFiles();
 keepCompiled();

@@ -38,7 +38,7 @@ export async function serveRunner(
   const { execPath, platform, pid, stdin, stdout } = process;
   const { job: arriving, signal, cleaningUp, cleanUpUntil, livesUntil } = lifeline(stdin, ended);
   const { birth, cgroup } = await ownCgroup(processes);
-  // To leave a cgroup takes the kernel long. A service that is there removes it as soon as this process is gone.
+  // Leaving a cgroup is slow: normally the service removes it as soon as this process is gone, but it may have died.
   const removeCgroup = async (): Promise<void> => {
     if (cgroup !== undefined && signal.aborted) await processes.cgroups?.remove(cgroup);
   };
@@ -55,10 +55,10 @@ export async function serveRunner(
     for (const group of before) if (!traces.groups.has(group)) send({ kind: "vacated", pid: group });
   });
   const onSpawned = (program: number): void => {
-    // Whoever has to end a run whose runner dies knows its programs by this.
+    // If this runner dies, the service knows the run's programs by these messages.
     send({ kind: "spawned", pid: program });
     traces.groups.add(program);
-    // What detaches at once stays in the cgroup.
+    // With a cgroup no scan is needed: even what detaches at once stays in it.
     if (cgroup === undefined) scans.look();
   };
   // Ignored: the service is gone then, and the closed input ends the run.
@@ -112,7 +112,7 @@ export async function serveRunner(
     // A run that was suspended past its time has used up its grace time too.
     const rest = livesUntil() + job.graceMilliseconds - machineMilliseconds();
     const graceMilliseconds = Math.max(0, Math.min(job.graceMilliseconds, rest));
-    // The service looks at all processes when the run has ended. To do so here too would keep the next run waiting.
+    // The service checks all processes when the run has ended. Doing so here too would keep the next run waiting.
     const isOver = !signal.aborted && (await isAlone(processes, traces));
     await Promise.all([
       isOver ? undefined : endProcesses({ processes, run: traces, graceMilliseconds, spare: pid }),
@@ -125,7 +125,7 @@ export async function serveRunner(
   }
 }
 
-/** Unknown counts as running: nothing is said then. */
+/** Unknown counts as running, so that nothing false is reported. */
 async function isAnythingRunning(processes: ProcessTable, run: RunTraces): Promise<boolean> {
   try {
     const found = await processes.processesOf(run);
@@ -135,7 +135,7 @@ async function isAnythingRunning(processes: ProcessTable, run: RunTraces): Promi
   }
 }
 
-/** Whether nothing is left in the run's cgroup, and nothing that was seen has left it; false where that can't be read. */
+/** Whether nothing else is in the run's cgroup, and no process seen before has left it; false where that can't be read. */
 async function isAlone(processes: ProcessTable, { cgroup, seen }: RunTraces): Promise<boolean> {
   if (cgroup === undefined) return false;
   try {
@@ -212,7 +212,7 @@ function lifeline(input: Readable, ended: AbortSignal) {
   };
 }
 
-/** A time on this machine's clock that may be moved, and what happens then. */
+/** A time on this machine's clock that may be moved, and what happens when it comes. */
 class Deadline {
   /** In `machineMilliseconds`. */
   at = Number.POSITIVE_INFINITY;
@@ -236,7 +236,7 @@ class Deadline {
     const rest = this.at - machineMilliseconds();
     clearTimeout(this.#timer);
     if (rest <= 0) this.#reach();
-    // After a suspension timers come before the pipe, which may hold a life sign that is still good.
+    // After a suspension, timers fire before the pipe is read, which may hold a newer life sign.
     else this.#timer = setTimeout(() => setImmediate(() => this.#check()), rest).unref();
   }
 }

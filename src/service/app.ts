@@ -68,7 +68,7 @@ function allowedMethods(routes: readonly Pick<RouterRoute, "method" | "path">[],
   const methods = routes
     .filter((route) => route.method !== "ALL" && matches(route.path, path))
     .map(({ method }) => method);
-  // hono answers HEAD by the route of GET.
+  // hono answers HEAD with the route of GET.
   return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))].sort();
 }
 

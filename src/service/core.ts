@@ -17,7 +17,7 @@ export interface CoreDeps extends WriterDeps {
   readonly log: Log;
   /** Identifies this start of the service. */
   readonly instance: string;
-  /** What the runs' `runner` says. */
+  /** The value of the runs' field `runner`. */
   readonly runner: string;
   readonly launch: ActiveRunsDeps["launch"];
   readonly prepareRunner: ActiveRunsDeps["prepareRunner"];
@@ -33,13 +33,13 @@ export interface Core {
   readonly bus: EventBus;
   readonly admission: Admission;
   readonly runs: ActiveRuns;
-  /** Called with a run that is being cancelled: where nobody holds it, only its recovery ends it. */
+  /** Called with a run that is being cancelled: if nobody holds it, only its recovery can end it. */
   recover(runId: string): void;
   /** Ends the runs and closes the database. Called when no more requests come. */
   close(): Promise<void>;
 }
 
-/** Recovers what an earlier start has left, and is then ready for requests. Takes over the database. */
+/** Recovers what an earlier start left behind; resolves when ready for requests. Owns `db` from then on. */
 export async function openCore(deps: CoreDeps): Promise<Core> {
   const { db, clock, log, logs, instance, launch, prepareRunner } = deps;
   const writer = sqliteWriter(db, deps);

@@ -12,7 +12,7 @@ const idleSeconds = 600;
 const leaving = { longest: 10_000, pause: 50 } as const;
 
 interface MachineProgram {
-  /** Undefined where it runs from its sources: then it counts as neither older nor newer. */
+  /** Undefined when run from its sources; it then counts as neither older nor newer. */
   readonly version: string | undefined;
   readonly runnerPath: string;
   readonly pageFolder: string;
@@ -21,7 +21,7 @@ interface MachineProgram {
 /**
  * The service as a face starts it: in the folder of `PIPELINE_DATA_DIR`, and on its last port where that is free. With
  * `--idle-exit` it ends after a while without faces. Exits with 0 when another process serves the folder; with
- * `--take-over`, for which that process has agreed to leave, only after some seconds.
+ * `--take-over`, to which that process has agreed, it first waits some seconds for that process to leave.
  */
 export async function serveMachine({ version, runnerPath, pageFolder }: MachineProgram): Promise<void> {
   const folder = dataFolder(process.env);
@@ -59,7 +59,7 @@ export async function serveMachine({ version, runnerPath, pageFolder }: MachineP
     // Exits even when a stream or a timer is still open.
     process.stderr.write("", () => process.exit(0));
   } catch (error) {
-    // At once: nothing that is still open may lock the folder.
+    // Exits at once, so that nothing still open keeps the folder locked.
     process.stderr.write(`${describeError(error)}\n`, () => process.exit(1));
   }
 }

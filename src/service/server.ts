@@ -72,7 +72,7 @@ export interface Serving {
 
 const machineOrg = "This machine";
 
-/** What is open so far, and is closed in reverse order when the start fails. */
+/** Closes whatever is open so far, in reverse order, when the start fails. */
 type Opened = (() => unknown)[];
 
 /**
@@ -138,7 +138,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     server.close();
     server.closeAllConnections();
   });
-  // The program that has the port now has been sent the cookies of the pages that are still open.
+  // Another program has the old port now, and pages that are still open have sent it their cookies.
   const port = await listenOnLoopback(server, options, () => endAllSessions(db));
   const connection: Connection = {
     url: `http://127.0.0.1:${port}`,
@@ -149,7 +149,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     ...(options.idleSeconds === undefined && { inForeground: true }),
   };
   const isOnDemand = options.idleSeconds !== undefined;
-  // First: who finds this service may ask it at once to stop, which has to last. Whoever starts one on demand has done it before.
+  // Before publishing: whoever finds this service may stop it at once, which has to last. A start on demand has done this.
   if (!isOnDemand) await setStopped(folder, false);
   await publishConnection(folder, connection);
   let why: string | undefined;
@@ -174,7 +174,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     resolve();
   };
   addAbortListener(stopping.signal, () => void end());
-  // A person who stops the service says so before looking for it, and found none while this one began.
+  // A person may have stopped the service while this one began: `stopped` is set before a service is looked for.
   if (isOnDemand && isStopped(folder)) stopping.abort();
   published.resolve();
   return {
@@ -187,12 +187,12 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
   };
 }
 
-/** When the parser is loaded at the latest, in milliseconds. */
+/** How long after the start the parser is loaded at the latest, in milliseconds. */
 const settled = 1_000;
 
 /**
- * Who starts the service waits for its first answer, and the parser of pipeline files is a third of what there is to load: it is
- * loaded with the first project or start, else a little later.
+ * Loads the parser of pipeline files, a third of all that there is to load, only with the first project or start, or a little
+ * later: whoever starts the service waits for its first answer.
  */
 function pipelinesOnUse(
   { db, runs }: Core,
@@ -205,7 +205,7 @@ function pipelinesOnUse(
     pipelines ??= folderPipelines(db);
     return pipelines;
   };
-  // What fails here fails again where it is needed.
+  // An error here is thrown again where the parser is needed.
   const loadAhead = () => void load().catch(() => {});
   addAbortListener(stopping, clock.after(settled, loadAhead));
   return {
@@ -222,7 +222,7 @@ function pipelinesOnUse(
 
 type FetchingApp = Pick<ReturnType<typeof createApp>, "fetch">;
 
-/** Holds every request until the connection file is written: a face whose old key is refused looks there at once. */
+/** Holds every request until the connection file is written: a face whose old key is refused looks there for the new one. */
 function silentUntil(published: Promise<void>, app: FetchingApp): FetchingApp {
   return {
     fetch: async (...request) => {
@@ -318,7 +318,7 @@ interface JobDeps extends Omit<MachineParts, "keyId"> {
   readonly onLost: () => void;
 }
 
-/** Starts what the service does by itself. @returns a function that stops it; resolves when nothing is under way. */
+/** Starts the service's background jobs. @returns a function that stops them; resolves when nothing is under way. */
 async function startJobs(
   { folder, log, idleSeconds, retention }: ServeOptions,
   { clock, core, server, replies, connection, stopping, onLost }: JobDeps,
@@ -331,7 +331,7 @@ async function startJobs(
       clock,
       log,
       onLost,
-      // Whoever cleans up may remove the connection file, and no face would find this service any more.
+      // Some cleanup may have removed the connection file, without which no face finds this service.
       onChecked: () => keepPublished(folder, connection),
     }),
     emitAtMidnight(clock, bus),

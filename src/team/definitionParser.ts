@@ -23,8 +23,8 @@ interface ParserOptions {
 }
 
 /**
- * Parses the definitions of all orgs in a thread, since a hostile one takes many seconds, in which a server would answer nobody
- * and its runs would be lost. Orgs take turns: one definition of each, and none takes longer than the time limit.
+ * Parses the definitions of all orgs in a thread: a hostile one takes many seconds, in which the server would answer nobody and
+ * lose its runs. Orgs take turns: one definition of each, and none takes longer than the time limit.
  */
 export class DefinitionParser {
   readonly #options: ParserOptions;
@@ -57,7 +57,7 @@ export class DefinitionParser {
     const thread = this.#thread;
     const tooLong = new AbortController();
     const answered = once(thread, "message", { signal: anySignal([stopping, tooLong.signal]) });
-    // Of a process that was suspended the timers come first, and then an answer that was there in time.
+    // After a suspension, timers fire before an answer is read that came in time.
     const cancelTimer = this.#clock.after(timeLimit, () => void setImmediate(() => tooLong.abort()));
     thread.postMessage(definition);
     try {

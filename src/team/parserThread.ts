@@ -14,7 +14,7 @@ function answerTo(definition: RunDefinition): string {
     parsed.kind === "valid" ? { kind: parsed.kind, pipeline: parsed.pipeline } : parsed;
   const text = JSON.stringify(answer);
   if (text.length <= longestAnswer) return text;
-  // Whoever asked would be kept from all else for as long as it reads it.
+  // Parsing a longer answer would keep the server from all else for too long.
   const message = "the pipeline is too long with its parts put in place: make several pipelines of it";
   return JSON.stringify({
     kind: "invalid",

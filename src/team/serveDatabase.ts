@@ -53,7 +53,7 @@ export interface ServingDatabase {
   stop(): Promise<void>;
 }
 
-/** How often the server looks for dead servers, and for leases that a clock which was set back has made too long, in milliseconds. */
+/** How often the server looks for dead servers, and for leases that are too long since a clock was set back, in milliseconds. */
 const sweepMilliseconds = 1_000;
 /** How often the server removes what is past its retention, in milliseconds. */
 const removeMilliseconds = 300_000;
@@ -94,7 +94,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     logs: storedLogs({ ...core, store }),
     pipelines: storedPipelines(db, parser),
     events: new OrgEvents(core),
-    // Not on request: each server does it again and again.
+    // Not needed on request: each server recovers runs all the time.
     recover: () => {},
     added: {
       problemOf: (error) => asUnavailable(error, stopping.signal),
@@ -154,7 +154,7 @@ interface OwnJobs extends Pick<MoveDeps, "instance" | "retentionDays" | "stoppin
   readonly metrics: ServerMetrics;
 }
 
-/** Starts what the server does by itself. @returns a function that stops it; resolves when nothing is under way. */
+/** Starts the server's background jobs. @returns a function that stops them; resolves when nothing is under way. */
 function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => Promise<void> {
   const { db, writer, clock, bus, log } = core;
   const { retentionDays, store, metrics } = own;

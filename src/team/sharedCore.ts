@@ -37,7 +37,7 @@ export interface SharedCore {
   readonly makeId: MakeId;
   readonly admission: SharedAdmission;
   readonly runs: RemoteRuns;
-  /** Turns away all waiters and every later start. Sent again to another server, a request keeps its place. */
+  /** Turns away all waiters and every later start. A request that is sent again to another server keeps its place. */
   turnAway(): Promise<void>;
   /** Called when no more requests come. */
   close(): Promise<void>;

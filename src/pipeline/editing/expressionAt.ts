@@ -19,16 +19,16 @@ export function placeAt(
 
 export interface FoundExpression {
   readonly source: string;
-  /** Its own text, without the braces around it. */
+  /** The range of the source, without the braces around it. */
   readonly span: Span;
   readonly step: OutlinedStep | undefined;
-  /** Its uses of contexts, those that can't stand there too; none where it can't be parsed. */
+  /** Its uses of contexts, also of those that aren't allowed there; none if it can't be parsed. */
   readonly references: readonly Reference[];
-  /** Where a piece of the source stands in the file. */
+  /** The range of a piece of the source in the file. */
   readonly spanOf: (piece: Position) => Span;
 }
 
-/** The expressions of a file, in its order. Left out: one of which it can't be told where each of its characters stands. */
+/** The expressions of a file, in its order, except those whose characters can't all be located in the file. */
 export function expressionsOf(text: string, outline: Outline): readonly FoundExpression[] {
   return visit(outline.tree, []);
 

@@ -69,7 +69,7 @@ function namedHover(text: string, outline: Outline, offset: number): Hover | und
   return { span, meaning: `${meaning} ${uses}` };
 }
 
-/** Of a context, a name that it has, or a function. */
+/** The hover of a context, of a name in it, or of a function. */
 function expressionHover(text: string, outline: Outline, offset: number): Hover | undefined {
   const found = expressionsOf(text, outline).find(({ span }) => touches(span, offset));
   if (found === undefined) return undefined;

@@ -17,18 +17,18 @@ export interface MemberText {
   readonly detail?: string;
   /** Markdown. */
   readonly meaning: string;
-  /** Whether it is mostly read by what it has itself. */
+  /** Whether usually one of its own members is read. */
   readonly goesOn?: boolean;
 }
 
-/** What an expression is written in. */
+/** The file and the step that an expression is in. */
 export interface Surroundings {
   readonly text: string;
   readonly outline: Outline;
   readonly step: OutlinedStep | undefined;
 }
 
-/** What is below a path, such as `steps`, `order`; nothing where only a run knows it. */
+/** The names below a path, such as `steps`, `order`; none where only a run knows them. */
 export function membersOf(path: readonly (string | number)[], at: Surroundings): readonly MemberText[] {
   const [context, second, third] = path;
   if (context === undefined || !isContextName(String(context))) return [];
@@ -62,7 +62,7 @@ export function contextText(name: ContextName): MemberText {
   return { name, meaning: where === undefined ? meaning : `${meaning} It is there ${where}.`, goesOn: true };
 }
 
-/** Those whose results the expression can read; those of `finally` run after the outputs are taken. */
+/** The steps whose results the expression can read. Those of `finally` run after the outputs are taken. */
 function stepsBefore({ outline: { steps }, step }: Surroundings): readonly OutlinedStep[] {
   const at = steps.findIndex(({ list, index }) => list === step?.list && index === step.index);
   return at === -1 ? steps.filter(({ list }) => list === "steps") : steps.slice(0, at);
@@ -106,7 +106,7 @@ export function fieldsOf(
   ];
 }
 
-/** Of an input of this file, or of a part. */
+/** The documentation of an input of this file, or of a part. */
 export function inputText(input: OutlinedInput): MemberText {
   const { name, type, default: byDefault, options, description } = input;
   const parts = [
@@ -132,7 +132,7 @@ function variablesOf(text: string): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** A text of the file as it is: no picture in it is fetched, no link leads elsewhere than it says. */
+/** A text of the file, escaped so that no picture in it is fetched and no link leads elsewhere than it says. */
 function asMarkdown(text: string): string {
   return text.replace(/\s+/g, " ").replace(/[\\`*_{}[\]()<>#+\-!~|]/g, "\\$&");
 }

@@ -11,7 +11,7 @@ export interface Named {
   readonly name: string;
   readonly definitions: readonly Span[];
   readonly uses: readonly Span[];
-  /** The one at the offset. */
+  /** The definition or use at the offset. */
   readonly asked: Span;
 }
 
@@ -90,7 +90,7 @@ export function renameAll({ kind, definitions, uses }: Named, name: string): rea
   ];
 }
 
-/** The part whose path stands at an offset, whose input is given there, or whose output is read there. */
+/** The part whose path is at an offset, whose input is given there, or whose output is read there. */
 export function partAt(
   text: string,
   outline: Outline,

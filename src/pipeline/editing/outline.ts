@@ -17,12 +17,12 @@ import {
   textBehind,
 } from "./tree.ts";
 
-/** What a pipeline file names, with the positions, also of an invalid file. */
+/** What a pipeline file names, with the positions; the file may be invalid. */
 export interface Outline {
   readonly tree: Tree | undefined;
   readonly name: TextTree | undefined;
   readonly inputs: readonly OutlinedInput[];
-  /** In the order of the file; of duplicates both. */
+  /** In the order of the file, duplicates included. */
   readonly resources: readonly OutlinedResource[];
   /** In the order in which they run: those of `finally` are the last. */
   readonly steps: readonly OutlinedStep[];
@@ -44,7 +44,7 @@ interface OutlinedResource {
   readonly name: TextTree;
   /** Undefined where it is missing or unknown. */
   readonly type: ResourceTypeName | undefined;
-  /** With its name. */
+  /** The range of the whole entry, its name included. */
   readonly span: Span;
 }
 

@@ -24,7 +24,7 @@ export function problemSpan(text: string, tree: Tree | undefined, problem: Probl
     : { start: lineStart, end: Math.max(lineEnd, start) };
 }
 
-/** What mends a problem; of a misspelt word, the word that the parser suggests. Undefined where that isn't known. */
+/** The fix of a problem; for a misspelt word, the word that the parser suggests. Undefined if there is none. */
 export function fixOf(text: string, span: Span, { message, fix }: Problem): Fix | undefined {
   if (fix !== undefined) return fix;
   const words = suggested(message);
@@ -53,7 +53,7 @@ function partsOf(tree: Tree): readonly (Tree | undefined)[] {
   return tree.kind === "list" ? tree.items : [];
 }
 
-/** @param isName whether it is one of an expression, in which a dot ends it. */
+/** @param isName whether the word is a name in an expression, which a dot ends. */
 function endOfWord(text: string, start: number, lineEnd: number, isName: boolean): number {
   const pattern = isName ? /^(?:[\w-]+|.)/u : /^(?:[^\s,:{}[\]]+|.)/u;
   return start + (pattern.exec(text.slice(start, lineEnd))?.[0].length ?? 0);

@@ -44,7 +44,7 @@ function suggestAt(caret: Caret, project: ProjectAround): readonly Suggestion[] 
     }
     case "value": {
       const shape = shapeAt(spot.crumbs, outline);
-      // Inside a text of several lines.
+      // Nothing is suggested inside a text of several lines.
       if (caret.isBegunAbove || spot.style === "block") return [];
       const values = suggestValues(caret, spot, shape, project.files?.() ?? []);
       return spot.style === "quoted" ? values : [...values, ...suggestInside(caret, spot, shape)];
@@ -114,7 +114,7 @@ const alternatives: readonly (readonly string[])[] = [
   actionNames,
 ];
 
-/** A map has none of these beside the field. */
+/** A map with the field has none of these. */
 const excluded: Readonly<Record<string, readonly string[]>> = {
   get: bodyFields,
   head: bodyFields,
@@ -132,7 +132,7 @@ function suggestFields(caret: Caret, shape: Shape, place: FieldPlace): readonly 
     .map((field) => suggestField(caret, field, place));
 }
 
-/** What a step does comes before what is done around it. */
+/** The fields of a step's own action come before those that every step has. */
 function rank({ name }: Field): number {
   if (name === "name" || name === "use") return 0;
   return name.startsWith("$") ? 2 : Object.hasOwn(everyStep, name) ? 1 : 0;

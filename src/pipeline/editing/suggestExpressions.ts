@@ -5,7 +5,7 @@ import { contextText, type MemberText, membersOf, type Surroundings } from "./me
 import { escapeSnippet, type Suggestion } from "./suggestion.ts";
 import { startOfLine } from "./tree.ts";
 
-/** The beginning of an expression before the caret, also one whose braces are not all typed. */
+/** The beginning of an expression before the caret, even if not all of its braces are typed. */
 const unfinished = /(?<!\$)\$(?:\{(?:\{((?:(?!\}\}).)*))?)?$/;
 /** A path before the caret: what has been chosen of it, with its last dot, and the name that is being typed. */
 const typedPath =

@@ -18,9 +18,9 @@ export interface Suggestion {
   /** A snippet, with the line breaks and the indentation that it needs where it goes. */
   readonly snippet: string;
   readonly replaces: Span;
-  /** What is compared with what was typed, where that isn't the label. */
+  /** What is matched with the typed text, if that isn't the label. */
   readonly typedAs?: string;
-  /** Whether what comes next is to be suggested at once. */
+  /** Whether to suggest at once what comes next. */
   readonly goesOn?: boolean;
 }
 
@@ -42,7 +42,7 @@ export function suggestSteps(caret: Caret, column: number, dash: "- " | ""): rea
   });
 }
 
-/** A whole resource of each type, under a name of one's own. */
+/** A whole resource of each type, under a name that is free. */
 export function suggestResources(caret: Caret): readonly Suggestion[] {
   if (/^\s*:(?:\s|$)/.test(caret.rest)) return [];
   const taken = new Set(caret.outline.resources.map(({ name }) => name.text));
@@ -63,7 +63,7 @@ export function suggestResources(caret: Caret): readonly Suggestion[] {
   });
 }
 
-/** A whole file, where nothing stands yet. */
+/** A whole file, for one that is empty. */
 export function suggestFiles(caret: Caret): readonly Suggestion[] {
   return templates.map(({ id, meaning, text }) => ({
     kind: "whole",

@@ -37,7 +37,7 @@ export interface Entry {
 }
 
 /**
- * Parses a YAML text as far as possible, however invalid it is. Never throws. `problemOfSize` has none with the text.
+ * Parses a YAML text as far as possible, however invalid it is. Never throws. Only for a text without a `problemOfSize`.
  * @returns undefined for an empty text.
  */
 export function readTree(text: string): Tree | undefined {

@@ -18,7 +18,7 @@ import type { Node, Operator, Position } from "./expression.ts";
 import { isContextName, isFunctionName } from "./names.ts";
 import { type Json, parseNumber } from "./value.ts";
 
-/** Our own tree, whose nodes know their positions. The parser bounds the depth, but not that of `a == b == c`. */
+/** Makes our own tree, whose nodes know their positions. The parser limits the depth, except that of `a == b == c`. */
 export function convertTree(tree: Expr, tokens: readonly PlacedToken[]): Node {
   const indexes = new Map(tokens.map(({ token }, index) => [token, index]));
   const indexOf = (token: Token) => indexes.get(token) ?? 0;
@@ -81,7 +81,7 @@ export function convertTree(tree: Expr, tokens: readonly PlacedToken[]): Node {
   function convertAccess({ expr, index }: IndexAccess, inner: (part: Expr) => Converted): Converted {
     const { node: of, first, last: before } = inner(expr);
     const closing = tokens[before + 1]?.token.type === TokenType.DOT ? 0 : 1;
-    // `(items.*.id)[0]` is the first of the ids: parentheses end what is of each item.
+    // `(items.*.id)[0]` is the first of the ids: parentheses end the access to each item.
     const isEach = expr instanceof IndexAccess && (of.kind === "all" || (of.kind === "member" && of.isEach));
     if (index instanceof Star) {
       return made(first, before + 2 + closing, (position) => ({ kind: "all", of, isEach, ...position }));
@@ -91,14 +91,14 @@ export function convertTree(tree: Expr, tokens: readonly PlacedToken[]): Node {
   }
 }
 
-/** A converted node, with the first and the last of its tokens: parentheses count, which the node itself hasn't. */
+/** A converted node, with its first and its last token: those include parentheses, which the node itself doesn't have. */
 interface Converted {
   readonly node: Node;
   readonly first: number;
   readonly last: number;
 }
 
-/** What the parser took as a name or an operator, which it has checked. */
+/** Narrows the type of a name or an operator, which the parser has checked. */
 function checked<T extends string>(lexeme: string, isKnown: (lexeme: string) => lexeme is T): T {
   if (isKnown(lexeme)) return lexeme;
   throw new Error(`the parser made a node that isn't known: ${lexeme}`);
@@ -134,7 +134,7 @@ function literal(token: Token, position: Position): Node {
   }
 }
 
-/** A pattern stands in the file, so that none comes from outside, and it is checked before the run. */
+/** A pattern has to be written in the file, so that none comes from outside and each is checked before the run. */
 function checkPattern(pattern: Node | undefined): void {
   if (pattern === undefined) return;
   const read =
@@ -147,7 +147,7 @@ function checkPattern(pattern: Node | undefined): void {
   }
 }
 
-/** Thrown within the parser alone: what is wrong, and where. */
+/** Thrown only within the parser: what is wrong, and where. */
 export class Mistake extends Error {
   readonly position: Position;
 
@@ -161,7 +161,7 @@ export interface PlacedToken extends Position {
   readonly token: Token;
 }
 
-/** The lexer's tokens with their offsets; its own columns are wrong behind a line break within a text. */
+/** The lexer's tokens with their offsets; its own columns are wrong after a line break within a text. */
 export function readTokens(text: string): readonly PlacedToken[] {
   const lexer = new Lexer(text);
   let at = 0;
@@ -173,7 +173,7 @@ export function readTokens(text: string): readonly PlacedToken[] {
       return placed;
     });
   } catch {
-    // Its errors are plain, but it stops at the symbol.
+    // The lexer's errors have no position, but it stops at the symbol.
     const start = Number(Reflect.get(lexer, "start"));
     const symbol = text.slice(start, Number(Reflect.get(lexer, "offset")));
     throw new Mistake(problemOfSymbol(symbol, true), { at: start, length: symbol.length });

@@ -16,7 +16,7 @@ import {
   showValue,
 } from "./value.ts";
 
-/** The values that the paths of an expression lead to. One that is left out isn't there. */
+/** The values that an expression's paths start from. A context that is left out isn't there. */
 export interface Contexts {
   /** @returns undefined for a variable that isn't set. */
   readonly env: (name: string) => string | undefined;
@@ -70,7 +70,7 @@ function variable(name: string, { env }: Contexts): string {
 
 const mostWork = 10 * 1024 * 1024;
 
-/** Bounds what one evaluation makes, which an expression could multiply. */
+/** Limits the size of what one evaluation makes, since an expression could multiply it. */
 class Work {
   #done = 0;
 
@@ -80,7 +80,7 @@ class Work {
     this.#done += size;
   }
 
-  /** Whether there is room for so much more. */
+  /** @throws ExpressionFault when there is no room for so much more. */
   check(size: number): void {
     if (this.#done + size <= mostWork) return;
     throw new ExpressionFault(`more than ${mostWork / 1024 / 1024} MB would be made, the most there may be`);
@@ -197,7 +197,7 @@ class Evaluation {
     const found = memberOf(owner, name);
     if (found !== undefined) return found;
     const which = key.kind === "literal" ? "" : `, with ${this.shown([key])},`;
-    // The file's check knows its ids.
+    // The file's check has found the step's id, so the step exists.
     const isUnrun = of.kind === "context" && of.name === "steps" && key.kind === "literal";
     const why = isUnrun
       ? "that step hasn't run"
@@ -211,7 +211,7 @@ class Evaluation {
     throw new ExpressionFault(`a variable has a name, and ${this.source(key)} is ${kindOf(name)}`);
   }
 
-  /** The items of a list, or the values of a map; behind another `.*` those of each item that has some. */
+  /** The items of a list, or the values of a map; after another `.*`, those of each item that has some. */
   #all({ of, isEach }: Extract<Node, { kind: "all" }>): Json {
     const owner = this.value(of);
     const items = isEach && isList(owner) ? owner.flatMap((item) => itemsOf(item) ?? []) : itemsOf(owner);
@@ -267,7 +267,7 @@ export function describeNames(names: readonly string[]): string {
   return `has ${[...shown, ...(shown.length < names.length ? ["…"] : [])].join(", ")}`;
 }
 
-/** How many sides of an `||` are explained: each takes its values' masking. */
+/** How many operands are explained: masking the values of each takes time. */
 const mostSides = 10;
 
 /**
@@ -290,7 +290,7 @@ function why(node: Node, is: boolean, evaluation: Evaluation): string {
     case "not":
       return why(node.operand, !is, evaluation);
     case "logical": {
-      // One side makes `&&` false or `||` true; otherwise each does its part.
+      // One side makes `&&` false or `||` true; otherwise all of them count.
       const decisive = node.operands.find((operand) => evaluation.value(operand) === is);
       const sides = is === (node.operator === "||") && decisive !== undefined ? [decisive] : node.operands;
       const said = sides.slice(0, mostSides).map((operand) => why(operand, is, evaluation));

@@ -38,7 +38,7 @@ export type Member = Position & {
   readonly kind: "member";
   readonly of: Node;
   readonly key: Node;
-  /** Behind a `.*`: the member is that of each item. */
+  /** Whether it follows a `.*`, so that it is the member of each item. */
   readonly isEach: boolean;
 };
 

@@ -1,5 +1,5 @@
 interface FunctionText {
-  /** The names of its parameters: one with `?` may be left out, and one with `…` may stand any number of times. */
+  /** The names of its parameters: one with `?` may be left out, and one with `…` may be repeated. */
   readonly parameters: readonly string[];
   /** What it gives, in Markdown. */
   readonly meaning: string;
@@ -72,7 +72,7 @@ export type ContextName = "env" | "inputs" | "steps" | "run" | "each" | "this";
 interface ContextText {
   /** In Markdown. */
   readonly meaning: string;
-  /** Where it is there, when that isn't everywhere. */
+  /** Where it can be used, if that isn't everywhere. */
   readonly where?: string;
 }
 

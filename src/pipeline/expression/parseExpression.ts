@@ -35,7 +35,7 @@ export type ParsedPiece =
 
 export type ParsedText = { readonly kind: "valid"; readonly pieces: readonly ParsedPiece[] } | Invalid;
 
-/** @param known the contexts that are there where the text stands. */
+/** @param known the contexts that the text can use. */
 export function parseText(text: string, known: readonly ContextName[]): ParsedText {
   const split = splitText(text);
   if (split.kind === "invalid") return split;
@@ -54,7 +54,7 @@ export function parseText(text: string, known: readonly ContextName[]): ParsedTe
 
 /**
  * Parses an expression without braces around it.
- * @param known the contexts that are there where it stands.
+ * @param known the contexts that it can use.
  */
 export function parseExpression(text: string, known: readonly ContextName[]): ParsedExpression {
   try {
@@ -71,7 +71,7 @@ export function parseExpression(text: string, known: readonly ContextName[]): Pa
   }
 }
 
-/** Contexts and functions, whose letters' case counts; the parser would take `constructor('a')` and `EnV.A`. */
+/** Checks the names of contexts and functions, whose case counts: the parser would take `constructor('a')` and `EnV.A`. */
 function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[]): void {
   tokens.forEach((placed, index) => {
     const { token } = placed;
@@ -95,7 +95,7 @@ function checkNames(tokens: readonly PlacedToken[], known: readonly ContextName[
   });
 }
 
-/** What other tools have, and what is done here instead. */
+/** What other tools have, and what to write here instead. */
 const elsewhere: Readonly<Record<string, string>> = {
   and: "write `&&`",
   or: "write `||`",
@@ -169,7 +169,7 @@ function parseTokens(tokens: readonly PlacedToken[], text: string): Expr {
     }
     throw new Mistake(problemOfToken(found, tokens), found);
   }
-  // What its types don't say: no expression, no tree.
+  // Unlike its type says, the parser returns no tree for an empty expression.
   if (tree === undefined) throw new Mistake("the expression is empty", { at: 0, length: text.length });
   return tree;
 }

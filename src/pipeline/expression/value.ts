@@ -58,7 +58,7 @@ function exactly(_name: string, value: unknown, context?: { readonly source?: st
   return parseNumber(context?.source ?? "") ?? value;
 }
 
-/** A number as JSON and the expressions write it; `+1`, `.5` and `0xff` too. @returns undefined for what is none. */
+/** A number as JSON and the expressions write it; `+1`, `.5` and `0xff` too. @returns undefined for anything else. */
 export function parseNumber(text: string): number | bigint | undefined {
   const isWhole = /^[+-]?\d+$/.test(text) || /^0[xob][\da-f]+$/i.test(text);
   const value = Number(text);
@@ -76,7 +76,7 @@ export function checkNumber(value: number | bigint): void {
 }
 
 /**
- * A value as it is sent.
+ * A value as JSON, as it is sent.
  * @throws ExpressionFault for a value that is nested too deep or too large, or holds a number that is.
  */
 export function writeJson(value: unknown): string {

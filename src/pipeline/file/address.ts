@@ -7,7 +7,7 @@ export function isAbsolute(target: string): boolean {
 }
 
 /**
- * The whole address. The path stands behind that of the base, also one that begins with `/`: `http://host/api` and `/health` keep
+ * The whole address. The target's path follows that of the base, even if it begins with `/`: `http://host/api` and `/health` keep
  * the `api`. A query of the base goes before the target's own.
  */
 export function joinAddress({ base, target }: Address): string {
@@ -27,8 +27,8 @@ function withoutFragment(address: string): string {
 }
 
 /**
- * How a value is put into an address behind what stands there before it: at the beginning and in the host as it is, within the
- * path and the query encoded as one piece.
+ * How a value is written into an address after `before`: at the beginning and in the host as it is, within the path and the
+ * query encoded as one piece.
  *
  * @returns undefined for a value that makes a whole segment `.` or `..`, and so would lead to another path.
  */
@@ -40,7 +40,7 @@ export function inAddress(before: string, value: string): string | undefined {
     .replace(/(?:;|%3b).*$/is, "");
   if ((segment === "." || segment === "..") && !/[?#]/.test(before)) return undefined;
   const encoded = encodeURIComponent(value.toWellFormed());
-  // In a path these mean themselves, and some servers take them only so: `/orders/7:cancel`.
+  // In a path these stand for themselves, and some servers take them only unencoded: `/orders/7:cancel`.
   return /[?#]/.test(before) ? encoded : encoded.replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }
 
@@ -89,7 +89,7 @@ export function problemOfConnect(from: string, to: string): string | undefined {
     : undefined;
 }
 
-/** Where a request connects to: what the first entry says that fits its host. Undefined where none does. */
+/** Where a request connects to: the target of the first entry that fits its host. Undefined where none does. */
 export function connectTarget(
   entries: Readonly<Record<string, string>>,
   { protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">,

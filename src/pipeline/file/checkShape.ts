@@ -93,7 +93,7 @@ function report<T>(
       return;
     }
     case "invalid_union": {
-      // Of a map that fits one of them but for something in it, that is said.
+      // If a map fits exactly one option except for something in it, that is reported.
       const [ofMap, ...others] = issue.errors.filter((issues) =>
         issues.every(({ code, path: within }) => code === "unrecognized_keys" || within.length > 0),
       );
@@ -120,7 +120,7 @@ function report<T>(
 }
 
 /**
- * Adds what is expected, with what was meant.
+ * Adds a problem that says what is expected and, where it is known, what was meant.
  * @param mayBeText whether a text would fit: `run: false` is no command, and `run: "false"` is.
  */
 function addWanted(
@@ -208,7 +208,7 @@ function nameOf<T>({ noun }: Shape<T>, inside: Path): string {
 
 function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {
   if (how !== undefined) return `; ${how}`;
-  // A name twice would be the next problem.
+  // Renaming it would make a duplicate.
   if (entry === undefined && isMap(map) && field in map) return `; that is \`${field}\` here`;
   return entry === undefined ? `; did you mean \`${field}\`?` : `; write \`${entry}\``;
 }

@@ -9,7 +9,7 @@ export const deepestNesting = 64;
 const mostValues = 50_000;
 const charactersOfAValue = 256;
 
-/** How many values a text counts as, beside the one that it is. */
+/** How many values a text counts as, besides itself. */
 function valuesOf(text: unknown): number {
   return typeof text === "string" ? Math.floor(text.length / charactersOfAValue) : 0;
 }
@@ -50,7 +50,7 @@ export class Converter {
         return this.#report("this is a number that a pipeline can't hold", node);
       }
       const [start = 0, end = start] = node.range ?? [];
-      // A comma has ended it.
+      // A comma has cut off a call.
       if (node.type === Scalar.PLAIN && /\([^)]*$/.test(this.#text.slice(start, end)))
         this.#add(() => callSlip(this.#text, start));
       if (node.type === Scalar.PLAIN && node.comment) this.#add(() => tornSlip(this.#text, start, end));
@@ -90,7 +90,7 @@ export class Converter {
     return target.value;
   }
 
-  /** Counts what comes with a node. @returns whether it is more than a file may hold, which is reported once. */
+  /** Adds to the number of values. @returns whether it is more than a file may hold, which is reported once. */
   #isBeyond(size: number, node: Node | ParsedNode): boolean {
     this.#size += size;
     if (this.#size <= mostValues) return false;
@@ -105,7 +105,7 @@ export class Converter {
     return null;
   }
 
-  /** A slip is searched for only as long as it is reported, since a hostile file has thousands. */
+  /** Searches for a slip only while slips are still reported, since a hostile file has thousands. */
   #add(find: () => Slip | undefined): void {
     const slip = this.complaints.length < mostProblems ? find() : undefined;
     if (slip !== undefined) this.complaints.push(slip);

@@ -3,7 +3,7 @@ import { timeLimit } from "../../contract/limits.ts";
 /** A length of time as a pipeline file writes it: `500ms`, `60s`, `1.5m`, `1h`. A bare number is in seconds. */
 export const durationPattern = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/;
 
-/** @returns milliseconds; undefined for what is no length of time. */
+/** @returns milliseconds; undefined for anything else. */
 export function parseDuration(written: string | number): number | undefined {
   if (typeof written === "number") {
     return Number.isFinite(written) && written >= 0 ? written * 1000 : undefined;

@@ -13,7 +13,7 @@ export interface FieldText {
 
 const texts = new WeakMap<z.core.$ZodType, FieldText>();
 
-/** The documentation of the field that a schema is of. */
+/** The documentation of a schema's field. */
 export function textOf(schema: z.core.$ZodType): FieldText | undefined {
   return texts.get(schema);
 }
@@ -25,7 +25,7 @@ export function field<T extends z.ZodMiniType>(schema: T, text: FieldText): z.Zo
   return own;
 }
 
-/** One in the place of which nothing stands. */
+/** A field that may be left out, and has no default then. */
 export function noneByDefault<T extends z.ZodMiniType>(schema: T, meaning: string): z.ZodMiniOptional<T> {
   return field(schema, { meaning, byDefault: "none" });
 }
@@ -38,7 +38,7 @@ export function needed<T extends z.ZodMiniType>(schema: T, text: FieldText): T {
   return own;
 }
 
-/** The schemas right inside one: of a map's fields with their names, of items and of values by names of one's own without. */
+/** The schemas directly inside one: those of a map's fields with their names, those of items and of arbitrary names without. */
 function partsOf(schema: z.core.$ZodType): readonly (readonly [string | undefined, z.core.$ZodType])[] {
   const def = definition(schema);
   switch (def.type) {

@@ -23,7 +23,7 @@ export class ProblemList {
 
   /**
    * Adds a problem of the value at a path.
-   * @param instead what mends it in the place of the value.
+   * @param instead what fixes it in place of the value.
    */
   add(path: Path, message: string, instead?: string): void {
     const fix = instead === undefined ? undefined : this.#source.replacing(path, "value", instead);
@@ -34,13 +34,13 @@ export class ProblemList {
     if (this.#problems.length > index && !this.#ofValues.has(key)) this.#ofValues.set(key, index);
   }
 
-  /** Whether it is said of a path that nothing can be filled in. */
+  /** Whether a problem says that nothing can be filled in at a path. */
   isFixed(path: Path): boolean {
     const index = this.#ofValues.get(keyOf(path));
     return index !== undefined && this.#problems[index]?.message.endsWith(nothingFilledIn) === true;
   }
 
-  /** Says the first problem of the value at a path in other words. @returns whether there is one. */
+  /** Rewords the first problem of the value at a path. @returns whether there is one. */
   reword(path: Path, message: string): boolean {
     const index = this.#ofValues.get(keyOf(path));
     const problem = index === undefined ? undefined : this.#problems[index];
@@ -62,7 +62,7 @@ export class ProblemList {
 
   /**
    * Adds a problem of the name of the entry at a path.
-   * @param instead what mends it in the place of the whole entry.
+   * @param instead what fixes it in place of the whole entry.
    */
   addToName(path: Path, message: string, instead?: string): void {
     const fix = instead === undefined ? undefined : this.#source.replacing(path, "entry", instead);

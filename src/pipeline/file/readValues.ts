@@ -84,7 +84,7 @@ export function readTimeout(step: Timed, resource: Timed, problems: ProblemList)
   return writtenTimeout(step, resource, problems) ?? timeoutByDefault;
 }
 
-/** The same where nothing has one by itself. */
+/** The step's timeout, else its resource's, in milliseconds; undefined if neither has one. */
 export function writtenTimeout(step: Timed, resource: Timed, problems: ProblemList): number | undefined {
   const { file, path } = step.file.timeout === undefined ? resource : step;
   return file.timeout === undefined ? undefined : readTimeLimit(file.timeout, [...path, "timeout"], problems);
@@ -105,7 +105,7 @@ export function checkReadPath(path: string, at: Path, problems: ProblemList): vo
   if (!hasExpression(path)) problems.files.push({ path, at });
 }
 
-/** The same of a file that a run may make. */
+/** Checks the path of a file that a run may create. */
 export function checkFilePath(path: string, at: Path, problems: ProblemList): void {
   if (!hasExpression(path) && leadsOut(path))
     problems.add(at, "this leads out of the project's folder; name a file by its path from there");
@@ -137,8 +137,8 @@ export function checkNumbers(
 }
 
 /**
- * How numbers of a value are written in the file that JSON has so too, but JavaScript would write otherwise: some servers take
- * `12.00` and no 12.
+ * How the file writes those numbers of a value that are valid JSON, but that JavaScript would write differently: some servers
+ * take `12.00` and not `12`.
  */
 export function writtenDigits(value: unknown, path: Path, source: YamlSource): WrittenDigits | undefined {
   if (typeof value === "number") {
@@ -156,7 +156,7 @@ export function writtenDigits(value: unknown, path: Path, source: YamlSource): W
 const isJsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?$/i;
 
 function isAsWritten(written: string, value: number): boolean {
-  // With a point or beyond 21 digits it is meant as one; `12e5` is rather the beginning of a commit's name.
+  // With a point, or beyond 21 digits, it is meant as a number; `12e5` is rather the beginning of a commit's hash.
   if (/^[-+]?[\d.]+e[-+]?\d+$/i.test(written)) return /\./.test(written) || /e/.test(String(value));
   const [, sign = "", whole = "", decimals = ""] = /^(-?)(\d*)(?:\.(\d*))?$/.exec(written) ?? [];
   const digits = decimals.replace(/0+$/, "");
@@ -176,7 +176,7 @@ export function checkBaseUrl({ file, path }: Based, instead: string, problems: P
   if (problem !== undefined) problems.add([...path, "base-url"], problem);
 }
 
-/** The address of a step: a whole one, or a path behind the `base-url` of its resource. @param instead see `problemOfUrl`. */
+/** The address of a step: a whole one, or a path below its resource's `base-url`. @param instead see `problemOfUrl`. */
 export function readAddress(
   target: string,
   at: Path,

@@ -8,7 +8,7 @@ export interface Source {
   readonly kind: "source";
   readonly source: string;
   readonly at: number;
-  /** Whose names it reads, where that isn't who the text belongs to: see `marked`. */
+  /** The scope whose names it reads, if it isn't that of the text: see `marked`. */
   readonly scope?: number;
 }
 
@@ -76,13 +76,13 @@ export function splitText(text: string): SplitText {
   return { kind: "valid", pieces };
 }
 
-/** The piece of a text that has one, but for the line end behind an expression with which a block of YAML (`|`) ends. */
+/** The only piece of a text; undefined if it has several. A YAML block's line end after an expression doesn't count. */
 export function onlyPiece([first, last, ...more]: readonly TextPiece[]): TextPiece | undefined {
   const isEnd = last?.kind === "words" && last.words === "\n" && first?.kind !== "words" && more.length === 0;
   return last === undefined || isEnd ? first : undefined;
 }
 
-/** No expression begins so, and no pipeline file can write it: the parser refuses it. */
+/** No expression begins like this, and the parser refuses it in a pipeline file. */
 const scopeMark = /^@(\d+) /;
 
 /**
@@ -101,12 +101,12 @@ export function marked(text: string, scope: number): string {
     .join("");
 }
 
-/** The source as it stands between the braces. */
+/** The source as it is written between the braces. */
 export function markedSource({ scope, source }: Source): string {
   return scope === undefined ? source : `@${scope} ${source}`;
 }
 
-/** Where the closing braces are, which may also stand within a quoted text. @returns -1 when there are none. */
+/** Where the closing braces are; such braces may also be within a quoted text. @returns -1 when there are none. */
 function endOfExpression(text: string, from: number): number {
   let at = from;
   while (at < text.length) {

@@ -33,14 +33,14 @@ export const expectedWords = z.union(
 );
 
 const anId = "an `id` begins with a letter or `_` and goes on with letters, digits, `_` and `-`";
-/** Names that expressions read, behind a dot: of a step, an input and an output. */
+/** Names that expressions read, after a dot: of a step, an input and an output. */
 export const idPattern = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
 export const id = z.string().check(z.regex(idPattern, anId));
 
 /** An expression without its `${{ }}`. */
 const condition = z.union([nonEmpty, z.boolean()], "expected an expression, such as `inputs.visit`");
 
-/** What a step has to be like beside what its type looks at: expressions that have to be true. */
+/** Expressions that have to be true of a step, besides what its type checks. */
 export const that = field(
   z.union([condition, z.array(condition).check(z.minLength(1))], "expected an expression, or a list of them"),
   {
@@ -52,7 +52,7 @@ export const that = field(
 
 const aRetry = "expected `{ for: 30s, every: 1s }` or `{ times: 3, every: 1s }`";
 
-/** What every step has when something is done before, around or after it, whatever that is. */
+/** The fields of every step, whether it uses a resource or includes a part. */
 export const everyControl = {
   id: field(id, {
     meaning: "The name by which later steps read its result: `${{ steps.<id>.json.total }}`.",
@@ -120,7 +120,7 @@ export const everyStep = {
   ),
 };
 
-/** The same of a step that is ready to run. Expressions are as they are written, since their values are known only then. */
+/** The fields of every step, ready to run. Expressions are as they are written, since their values are known only then. */
 export interface PlannedStep {
   readonly name: string;
   readonly use: string;
@@ -128,7 +128,7 @@ export interface PlannedStep {
   readonly id?: string | undefined;
   /** The index of the part that it belongs to in `Pipeline.parts`; undefined for a step of the file itself. */
   readonly part?: number | undefined;
-  /** Whether it runs after all others, also when they failed or were stopped. */
+  /** Whether it runs after all others, even when they failed or were stopped. */
   readonly isCleanup?: true | undefined;
   /** An expression; if it is false, the step is skipped. */
   readonly if?: string | undefined;
@@ -152,10 +152,10 @@ export interface PlannedStep {
   readonly that?: readonly string[] | undefined;
 }
 
-/** What is done around a step, whatever it does. */
+/** What every step may have, whatever its type, besides its name and its resource. */
 export type Plan = Omit<PlannedStep, "name" | "use">;
 
-/** How numbers of a value are written: of a list or a map by the places of those in it that have any, from 0. */
+/** How the numbers of a value are written; for a list or a map, by the places of those items that have any, from 0. */
 export type WrittenDigits = string | { readonly [place: string]: WrittenDigits };
 
 const aStatus = "expected a number from 100 to 599, or a kind of status such as 2xx";
@@ -181,7 +181,7 @@ export type TextExpectation =
   | { readonly kind: "contains"; readonly text: string }
   | { readonly kind: "matches"; readonly source: string; readonly flags: string };
 
-/** An address as the file writes it: a whole one, or a path behind that of its resource. Each may contain references. */
+/** An address as the file writes it: a whole one, or a path below that of its resource. Each may contain references. */
 export interface Address {
   readonly base?: string | undefined;
   readonly target: string;

@@ -14,7 +14,7 @@ export type YamlSource = ReturnType<typeof sourceOf>;
 
 type ReadYaml = YamlSource | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
 
-/** In UTF-16 units: what is read again, all mended texts together, since a hostile file takes up to a second a reading. */
+/** In UTF-16 units: the most of all mended texts that is parsed again, since a hostile file takes up to a second each time. */
 const mostReadAgain = 128 * 1024;
 
 /**
@@ -33,7 +33,7 @@ export function readYaml(text: string, isField: (name: string) => boolean): Read
   let reading = read(text);
   const conflict = reading.errors.length > 0 ? conflictMarker.exec(text) : null;
   if (conflict !== null) {
-    // What is wrong behind it isn't: every line is there twice.
+    // What follows isn't checked: every line is there twice.
     const end = conflict.index + conflict[0].length;
     repairs.report({ message: mergeConflict, start: conflict.index, end }, text);
     return { kind: "invalid", problems: repairs.problems };
@@ -111,7 +111,7 @@ function read(text: string) {
   });
   const found = [...document.errors, ...document.warnings];
   const tooDeep = found.find(({ code }) => code === "RESOURCE_EXHAUSTION");
-  // In the order of the text. Where the stack ends differs from one reading to the next, and so does what is wrong behind it.
+  // In the order of the text. Where the nesting exhausts the stack varies, and so do the errors after that.
   const errors = tooDeep ? [tooDeep] : found.toSorted((one, other) => one.pos[0] - other.pos[0]);
   const converter = new Converter(text);
   const value = errors.length > 0 ? null : converter.convert(document.contents, 0);
@@ -123,13 +123,13 @@ function read(text: string) {
 }
 
 interface Trouble {
-  /** What may be behind it, the likeliest first. */
+  /** What may have caused it, the likeliest first. */
   readonly slips: readonly Slip[];
   /** The error's offset; 0 without one. */
   readonly at: number;
 }
 
-/** The first error with what may be behind it; without errors, all complaints that may be mended. */
+/** The first error with what may have caused it; without errors, all complaints that may be mended. */
 function firstTrouble(
   { text, errors, converter }: Reading,
   isField: (name: string) => boolean,
@@ -160,7 +160,7 @@ function sourceOf({ text, contents, converter, value }: Reading, repairs: Repair
       const { name, node } = find(path);
       return repairs.place(startOf(name ?? node));
     },
-    /** The offset in the file of a character of the text at a path; of the text's beginning where it can't be told. */
+    /** The offset in the file of a character of the text at a path; of the text's beginning where it isn't known. */
     offsetIn: (path: Path, at: number): number => {
       const { node } = find(path);
       const [start = 0, end = start] = (isScalar(node) ? node.range : undefined) ?? [startOf(node)];
@@ -172,14 +172,14 @@ function sourceOf({ text, contents, converter, value }: Reading, repairs: Repair
       const { node } = find(path);
       return isScalar(node) ? node.source : undefined;
     },
-    /** What makes a text of the number or boolean at a path. */
+    /** The fix that puts the number or boolean at a path in quotes. */
     quotesFor: (path: Path): Fix | undefined => {
       const { node } = find(path);
       const [start, end] = (isScalar(node) ? node.range : undefined) ?? [];
       if (start === undefined || end === undefined || start === end) return undefined;
       return repairs.fixOf(quoteSlip(text, { start, end }), text);
     },
-    /** What puts a text in the place of the scalar at a path, or of its name and itself; undefined for lists and maps. */
+    /** The fix that replaces the scalar at a path, or its whole entry, by a text; undefined for lists and maps. */
     replacing: (path: Path, what: "value" | "entry", put: string): Fix | undefined => {
       const { name, node } = find(path);
       const [, end] = (isScalar(node) ? node.range : undefined) ?? [];
@@ -220,8 +220,8 @@ function startOf(node: Node | null): number {
 }
 
 /**
- * The YAML library takes some 10 µs for each, and the service reads files of cloned repositories, which may be hostile. A file of
- * three thousand steps has fewer.
+ * The YAML library takes some 10 µs for each token, and the service reads files of cloned repositories, which may be hostile. A
+ * file of three thousand steps has fewer.
  */
 const mostTokens = 128 * 1024;
 
@@ -241,8 +241,8 @@ export function problemOfSize(text: string): string | undefined {
 }
 
 /**
- * Where each character of a scalar's value stands in the scalar as it is written, with its quotes or its `|`. What follows a line
- * break that YAML folds, or an escape that stands for another character than the one behind it, has no place.
+ * The offset of each character of a scalar's value in the scalar as it is written, with its quotes or its `|`. Characters after a
+ * line break that YAML folds, or after an escape by a code, have none.
  */
 export function scalarOffsets(written: string): readonly number[] {
   if (/^[|>]/.test(written)) return blockOffsets(written);
@@ -261,7 +261,7 @@ export function scalarOffsets(written: string): readonly number[] {
   return offsets;
 }
 
-/** Of a block with `>` only up to its first empty line, behind which line breaks count otherwise. */
+/** For a block with `>`, only up to its first empty line, after which line breaks count differently. */
 function blockOffsets(written: string): readonly number[] {
   const [header = "", ...lines] = written.split(/(?<=\n)/);
   const indent = /^ */.exec(lines.find((line) => line.trim() !== "") ?? "")?.[0].length ?? 0;

@@ -1,13 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import { each } from "./problem.ts";
 
-/** How another tool's word is said here. */
+/** What another tool's word is called here. */
 export interface ForeignWord {
-  /** The field that says it: the hint is for maps that have this one. */
+  /** The field with that meaning; the hint is only for maps that can have this field. */
   readonly field: string;
-  /** What says the same as the word with `true`. */
+  /** The entry that means the same as the word with `true`. */
   readonly entry?: string;
-  /** What to do, where another name isn't all. */
+  /** What to do, if another name isn't enough. */
   readonly how?: string;
 }
 
@@ -42,7 +42,7 @@ const ready = how("ready", "`ready` waits until it is there, such as `ready: { p
 const waits = how("wait-for", "each action waits for its element, and `wait-for` for any other");
 const lookedAt = how("wait-for", "`expect` stands beside `actions`, and says what the page has to be like");
 
-/** Fields of other tools, as they are called with dashes. */
+/** Fields of other tools, by their names with dashes. */
 const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   // Of the file.
   variables: same("inputs", "env"),
@@ -187,7 +187,7 @@ const types: Readonly<Record<string, readonly ForeignWord[]>> = {
   ),
 };
 
-/** Members of a step's result in other tools, and what has the same here: the first that there is. */
+/** Members of a step's result in other tools, and what they are here: the first that the result has. */
 const members: Readonly<Record<string, readonly string[]>> = {
   outputs: ["json", "rows"],
   body: ["json"],
@@ -202,7 +202,7 @@ const members: Readonly<Record<string, readonly string[]>> = {
   conclusion: ["outcome"],
 };
 
-/** @param known the names of the map in which the word stands. */
+/** @param known the names that the map with the word can have. */
 export function foreignWord(name: string, known: readonly string[]): ForeignWord | undefined {
   return own(fields, dashed(name))?.find(({ field }) => known.includes(field));
 }
@@ -233,17 +233,17 @@ function dashed(name: string): string {
 export interface Placeholder {
   readonly written: string;
   readonly name: string;
-  /** Its value where it has none: of `${TARGET:-http://localhost}`. */
+  /** The default that it names: of `${TARGET:-http://localhost}`. */
   readonly byDefault?: string | undefined;
 }
 
-/** Of Postman, Hurl, runn, venom and Taskfile. */
+/** A placeholder of Postman, Hurl, runn, venom and Taskfile. */
 const inBraces = /(?<!\$)\{\{\s*[\w.$][^{}\n]*\}\}/;
-/** Of a shell, and so of Docker Compose and GitLab CI. Without braces, only what is surely a variable. */
+/** A placeholder of a shell, and so of Docker Compose and GitLab CI. Without braces, only what is surely a variable. */
 const ofShell =
   /(?<![\w$])\$(?:\{([A-Za-z_]\w*)(?::?(?:[-=]([^{}\n]*)|\?[^{}\n]*))?\}|([A-Z][A-Z0-9_]{2,})\b(?!\$))/;
 
-/** @param not what isn't looked for, since the text may mean it. */
+/** @param not the kind that isn't looked for, since the text may mean it. */
 export function placeholderIn(text: string, not?: "braces" | "shell"): Placeholder | undefined {
   const [written] = (not !== "braces" && inBraces.exec(text)) || [];
   if (written !== undefined) return { written, name: written.match(/[\w-]+/g)?.at(-1) ?? "name" };
@@ -261,5 +261,5 @@ export function variableOf(name: string): string {
     .toUpperCase();
 }
 
-/** What is said of a text that has expressions, or a placeholder, where none can be. */
+/** The problem of a text that has expressions, or a placeholder, where none can be. */
 export const nothingFilledIn = "nothing can be filled in here";

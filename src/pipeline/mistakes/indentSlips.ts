@@ -1,7 +1,7 @@
 import type { Edit, Fix, Span } from "./problem.ts";
 import { change, entryOfLine, insertion, type Line, type Site, type Slip } from "./slip.ts";
 
-/** The text behind `|` on lines that aren't indented more than its name. */
+/** The text after `|` on lines that aren't indented more than its name. */
 export function tooShallow({ lines, index }: Site): Slip | undefined {
   const line = lines[index];
   const above = lines.slice(0, index).findLastIndex(({ text: held }) => /:\s+[|>][+-]?\d?\s*$/.test(held));

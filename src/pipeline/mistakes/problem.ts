@@ -17,7 +17,7 @@ export interface Edit {
   readonly text: string;
 }
 
-/** What mends a problem, all edits together. The kind is for its title in an editor. */
+/** The edits that together fix a problem. The kind is for its title in an editor. */
 export interface Fix {
   readonly kind: "quote" | "indent" | "dash" | "move" | "space" | "insert" | "remove" | "change";
   readonly edits: readonly [Edit, ...Edit[]];

@@ -16,8 +16,7 @@ export function edited(text: string, edits: Edits): string {
 }
 
 /**
- * Whether edits mend the trouble at an offset: what is left begins after both, but complaints about what stands before
- * have nothing to do with it.
+ * Whether edits mend the trouble at an offset: what is left begins after both. Complaints about text before both don't count.
  */
 export function isMended(edits: Edits, slip: Slip, at: number, { errors, complaints }: Troubles): boolean {
   const first = Math.min(...edits.map(({ span }) => span.start));
@@ -50,13 +49,13 @@ function back(edits: Edits, offset: number): number {
   return offset - delta;
 }
 
-/** The mistakes that were mended one after the other, and what the mended text's offsets are in the file. */
+/** The mistakes that were mended one after the other, and the mapping of the mended text's offsets to the file's. */
 export class Repairs {
   readonly problems: Problem[] = [];
   readonly #text: string;
   readonly #lines: readonly Line[];
   readonly #done: Edits[] = [];
-  /** What was left out of the reading. */
+  /** The ranges that were left out of the reading. */
   readonly #gaps: Span[] = [];
 
   constructor(text: string) {
@@ -113,7 +112,7 @@ export class Repairs {
     return isSame ? { kind: fix.kind, edits } : undefined;
   }
 
-  /** The file's position of an offset of the mended text. */
+  /** The position in the file of an offset in the mended text. */
   place(offset: number): Place {
     return this.#placeOf(this.#offset(offset));
   }

@@ -1,11 +1,11 @@
 import type { YAMLError } from "yaml";
 import type { Edit, Fix, Span } from "./problem.ts";
 
-/** A mistake in a YAML text, in a person's words, with what would mend it. */
+/** A mistake in a YAML text, in a person's words, with its fix if there is one. */
 export interface Slip extends Span {
   readonly message: string;
   readonly fix?: Fix;
-  /** Edits after which the rest can be read, but that are no fix. */
+  /** Edits after which the rest can be read, but that don't fix the mistake. */
   readonly recovery?: readonly Edit[];
 }
 
@@ -111,14 +111,14 @@ function flowValue({ text, start }: Line, from: number, offset: number): Span | 
   return { start: begin, end: begin + value.trimEnd().length };
 }
 
-/** Without a comment at the end, unless it would tear a quotation apart. */
+/** Without a comment at the end, unless what looks like one is within a quotation. */
 function withoutComment(text: string, lineStart: number, from: number, to: number): Span {
   const value = text.slice(from - lineStart, to - lineStart).trimEnd();
   const bare = value.replace(/(?:^|\s)#.*$/, "").trimEnd();
   return { start: from, end: from + (tearsQuotes(bare) && !tearsQuotes(value) ? value : bare).length };
 }
 
-/** Whether a quotation in the text has a beginning and no end. */
+/** Whether a quotation in the text begins but doesn't end. */
 export function tearsQuotes(text: string): boolean {
   return (text.split('"').length - 1) % 2 === 1;
 }

@@ -18,7 +18,7 @@ import {
 } from "./valueSlips.ts";
 
 /**
- * What may be meant, by the library's code: the likeliest first. A slip counts only if its fix mends the text, so a guess
+ * The guesses at a mistake by the library's code, the likeliest first. A slip counts only if its fix mends the text, so a guess
  * needn't be sure.
  */
 const guesses: Readonly<Partial<Record<YAMLError["code"], readonly Guess[]>>> = {
@@ -46,7 +46,7 @@ const guesses: Readonly<Partial<Record<YAMLError["code"], readonly Guess[]>>> = 
   NON_STRING_KEY: [quotes],
 };
 
-/** The possible mistakes behind an error, the likeliest first; at the end the library's words without a fix. */
+/** The mistakes that may have caused an error, the likeliest first; the last one is the error itself, without a fix. */
 export function slipsBehind(
   text: string,
   error: YAMLError,

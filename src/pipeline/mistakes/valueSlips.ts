@@ -13,7 +13,7 @@ import {
   valueAround,
 } from "./slip.ts";
 
-/** Between brackets, the comma of a function's arguments ends the value. */
+/** In a flow collection, the comma between a function's arguments ends the value. */
 export function tornCall({ text, error }: Site): Slip | undefined {
   return callSlip(text, error.start);
 }
@@ -34,7 +34,7 @@ export function callSlip(text: string, at: number): Slip | undefined {
 
 export function quotes({ text, line, error }: Site): Slip | undefined {
   const value = valueAround(line, error.start);
-  // Its own quotes, or its last colon, would become a part of it.
+  // Its typographic quotes, or its last colon, would become a part of it.
   if (value === undefined || /^[“”„‟‘’«]|:$/.test(text.slice(value.start, value.end))) return undefined;
   return quoteSlip(text, value);
 }
@@ -110,7 +110,7 @@ export function unclosedQuote({ lines, error }: Site): readonly Slip[] {
   return sign === undefined ? [] : lines.flatMap((line) => unclosedIn(line, sign));
 }
 
-/** A quote that the next one, further down, has closed. */
+/** A quote above that only the next one, further down, closes. */
 export function unclosedQuoteAbove({ lines, index }: Site): readonly Slip[] {
   return lines.slice(0, index).flatMap((line) => [...unclosedIn(line, '"'), ...unclosedIn(line, "'")]);
 }
@@ -133,7 +133,7 @@ function count(text: string, sign: string): number {
   return text.split(sign).length - 1;
 }
 
-/** A torn quotation: the rest of the value is a comment. */
+/** A quotation that a `#` cuts off: YAML takes the rest of the value for a comment. */
 export function tornSlip(text: string, start: number, end: number): Slip | undefined {
   if (!tearsQuotes(text.slice(start, end))) return undefined;
   const lines = linesOf(text);
@@ -165,7 +165,7 @@ export function missingSpace({ line: { text, start }, lines, index }: Site): Sli
   };
 }
 
-/** The lines that go with the item are moved too, as far as they stand below its first letter. */
+/** Also moves the lines of the item that are aligned with its first letter. */
 function gluedDash(at: number, column: number, below: readonly Line[]): Slip {
   const end = below.findIndex(({ indent, text }) => indent !== column || text[indent] === "-");
   const rest = below.slice(0, end === -1 ? below.length : end);

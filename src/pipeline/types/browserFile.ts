@@ -179,7 +179,7 @@ const dialogAnswers = ["accept", "dismiss"] as const;
 const aKey = "expected a key such as Enter, or a map such as `{ key: Enter, label: Search }`";
 const aScript = "expected a script such as `document.title`, or a map such as `{ script: …, with: { … } }`";
 const anAnswer = "expected `accept`, `dismiss`, or a map such as `{ text: Ada }`, which accepts with a text";
-/** One of these. */
+/** The actions, of which an entry has exactly one. */
 const actions = {
   click: field(targetFileSchema, { meaning: "Clicks an element." }),
   fill: field(

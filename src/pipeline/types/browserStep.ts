@@ -15,7 +15,7 @@ tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem
 
 type Text = TextExpectation | undefined;
 
-/** A frame of a page, at any depth. All that is said of it fits. */
+/** A frame of a page, at any depth. All that is given has to fit. */
 export interface FrameTarget {
   readonly title?: Text;
   readonly name?: Text;
@@ -44,8 +44,8 @@ export type ElementTarget = {
 );
 
 /**
- * The source of the function that a script of the file is, of an object with the values of its variables.
- * @returns why it is no JavaScript, where it isn't.
+ * The source of a function that runs a script of the file. It takes an object with the values of the script's variables.
+ * @returns why the script is no JavaScript, if it isn't.
  */
 export function functionOf(
   script: string,
@@ -65,7 +65,7 @@ export function functionOf(
       problem = error instanceof Error ? error.message : String(error);
     }
   }
-  // The bracket may be one behind the script.
+  // The bracket may be our own, after the script.
   const isBracket = /^Unexpected token '[})]'$/.test(problem);
   return { kind: "invalid", problem: isBracket ? "it ends too early, or has a bracket too many" : problem };
 }
@@ -130,7 +130,7 @@ export interface DialogAnswer {
   readonly text?: string | undefined;
 }
 
-/** A tab that fits all that is said of it. */
+/** A tab. All that is given has to fit. */
 export interface TabTarget {
   readonly title?: Text;
   readonly url?: Text;

@@ -147,7 +147,7 @@ function readCliStep(
       ? file.run
       : file.run.map((word, index) => writtenText(word, [...path, "run", index], source));
   const chosen = file.shell ?? resource.file.shell;
-  // A program may be called so; hardly one whose arguments look like commands as well.
+  // The program's name may look like a command line, but then its arguments hardly do too.
   if (typeof run !== "string" && run.every((word) => /^[\w.-]+\s/.test(word))) {
     problems.add(
       [...path, "run", 0],
@@ -197,7 +197,7 @@ function readCliStep(
   };
 }
 
-/** Reports what a step says about its program's end that doesn't wait for it. */
+/** Reports fields about the program's end in a step that doesn't wait for it. */
 function refuseEnd(file: CliStepFile, { path, problems }: StepReading): void {
   if (file.timeout !== undefined) {
     problems.addToName(
@@ -229,7 +229,7 @@ export interface CliStep extends PlannedStep {
   readonly type: "cli";
   /** A line for the shell, or a program and its arguments without one. */
   readonly run: string | readonly string[];
-  /** Of a line for the shell; undefined for the machine's own. */
+  /** The shell of a text; undefined for the machine's own. */
   readonly shell?: (typeof shells)[number] | undefined;
   /** Relative to the project's folder. */
   readonly cwd: string;

@@ -5,7 +5,7 @@ import { readAllExpected, readTimeLimit, type StepReading, writtenText } from ".
 import { hasExpression } from "../file/textPieces.ts";
 import { expectedWords, nonEmpty, type TextExpectation, timeoutField, words } from "../file/values.ts";
 
-/** What a cli step says of a program that goes on while later steps run. */
+/** The fields of a cli step whose program goes on while later steps run. */
 
 export const backgroundFile = {
   background: field(z.boolean(), {

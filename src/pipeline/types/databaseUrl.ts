@@ -3,7 +3,7 @@ import { each, quoted, suggestion } from "../mistakes/problem.ts";
 
 const sqliteModes = ["ro", "rw", "rwc"] as const;
 
-/** What each kind of server can be told in the query of its address, beside `host`. The kinds of TLS are PostgreSQL's. */
+/** The parameters of each kind of server in the query of its address, besides `host`. The kinds of TLS are PostgreSQL's. */
 const tlsParameters = ["sslmode", "sslrootcert", "sslcert", "sslkey"] as const;
 const postgresParameters = [
   ...tlsParameters,
@@ -15,7 +15,7 @@ const postgresParameters = [
 ] as const;
 type Parameter = (typeof postgresParameters)[number];
 
-/** Parts of an address that can stand in its query, as libpq and JDBC have them. */
+/** Parts of an address that can be in its query, as libpq and JDBC have them. */
 const parts = ["host", "port", "user", "password", "database"] as const;
 type Part = (typeof parts)[number];
 
@@ -31,8 +31,8 @@ const otherNames = new Map<string, Parameter | Part>(
 );
 
 /**
- * What is for pools, for sessions that last, and for how a library shows values, in addresses of providers, Prisma, libpq and JDBC; named
- * likewise. A step has one session and its `timeout`.
+ * Parameters of providers, Prisma, libpq and JDBC without effect here, named likewise: they are for pools, for lasting sessions,
+ * and for how a library shows values. A step has one session and its own `timeout`.
  */
 const withoutEffect = new Set(
   `
@@ -58,7 +58,7 @@ const choices: Readonly<Partial<Record<Parameter, readonly string[]>>> = {
   sslmode: tlsModes,
   target_session_attrs: ["any", "read-write", "read-only", "primary", "standby"],
 };
-/** The same in MySQL's words, and in those of Prisma and of other libraries. */
+/** The kinds of TLS in the words of MySQL, Prisma and other libraries. */
 const otherModes = new Map(
   Object.entries({
     ...each("0 false disabled", "disable"),
@@ -112,7 +112,7 @@ const wellFormed =
  * escapes and can't become part of a host name. Messages contain no part of the address that may be a secret.
  */
 export function readDatabaseUrl(written: string): ReadUrl {
-  // A file of variables that is read by a program which knows no quotes has them in its values.
+  // The quotes of an env file are in the value if the program that read the file doesn't know them.
   const whole = written.trim();
   const url = (/^(["'])(.*)\1$/s.exec(whole)?.[2] ?? whole).replace(/^jdbc:/, "");
   if (url.startsWith("sqlite:")) return readSqliteUrl(url.slice("sqlite:".length));
@@ -127,7 +127,7 @@ export function readDatabaseUrl(written: string): ReadUrl {
   );
 }
 
-/** What an address is one of, by its beginning; undefined for one of no server. SQLAlchemy names its driver too. */
+/** The kind of server in an address, by its scheme; undefined for any other. SQLAlchemy's scheme names its driver too. */
 function kindOfServer(url: string): ServerAddress["kind"] | undefined {
   const [, name] = /^(postgres(?:ql)?|mysql2?|mariadb)(?:\+\w+)?:\/\//.exec(url) ?? [];
   if (name === undefined) return undefined;

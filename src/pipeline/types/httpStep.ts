@@ -13,22 +13,22 @@ export interface HttpStep extends PlannedStep {
   /** In capitals, unless an expression stands for it. */
   readonly method: string;
   readonly address: Address;
-  /** What the address's query has more. */
+  /** What is added to the address's query. */
   readonly query: Fields;
   readonly headers: Headers;
   readonly auth?: Auth;
-  /** Of the resource, for the origin of its `base-url` alone; for every address where there is none. */
+  /** The resource's, sent only to the origin of its `base-url`; to every address if it has none. */
   readonly ofResource: { readonly headers: Headers; readonly auth?: Auth };
   readonly body:
     | { readonly kind: "none" }
     | { readonly kind: "text"; readonly text: string }
-    /** `digits` is of numbers that are written otherwise than JavaScript writes them. */
+    /** `digits` has the numbers that the file writes otherwise than JavaScript does. */
     | { readonly kind: "json"; readonly value: unknown; readonly digits?: WrittenDigits | undefined }
     | { readonly kind: "form"; readonly fields: Fields }
     | { readonly kind: "multipart"; readonly parts: readonly Part[] }
     | { readonly kind: "file"; readonly path: string };
   readonly cookies: boolean;
-  /** How many are followed at most. */
+  /** The most redirects that are followed. */
   readonly redirects: number;
   /** How the servers are reached. */
   readonly connection: {
@@ -42,7 +42,7 @@ export interface HttpStep extends PlannedStep {
     readonly proxy?: string | undefined;
     readonly connectTo: Readonly<Record<string, string>>;
   };
-  /** A path of the project, and whether the request is looked at too. */
+  /** A path of the project, and whether the request is checked too. */
   readonly openApi?: { readonly path: string; readonly checksRequest: boolean } | undefined;
   /** Whether the reply may be shown and kept. */
   readonly keep: boolean;
@@ -72,7 +72,7 @@ interface Part {
       };
 }
 
-/** What is wrong with a method, as a sentence. As all that follows, it is asked of the file and again in the run, which fills in. */
+/** What is wrong with a method, as a sentence. Like the checks below, made on the file, and again on filled-in values. */
 export function problemOfMethod(method: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9A-Z-]+$/i.test(method)) return "this is no HTTP method, such as `PURGE`";
   return /^connect$/i.test(method)

@@ -12,12 +12,12 @@ export interface ResourceType<Step extends { readonly type: string }> {
   readonly actions: string;
   /** A resource and a step as the file writes them; for the JSON Schema, completion and hover. */
   readonly file: { readonly resource: Shape<unknown>["schema"]; readonly step: Shape<unknown>["schema"] };
-  /** What completion offers as a whole: a resource's name and its fields behind `type`; a step's name and its lines. */
+  /** What completion offers as a whole: a resource's name and its fields after `type`; a step's name and its lines. */
   readonly snippets: {
     readonly resource: { readonly name: string; readonly fields: string };
     readonly step: { readonly name: string; readonly lines: readonly string[] };
   };
-  /** A valid resource, with which the steps of an invalid one are read: they are not blamed for what that one lacks. */
+  /** A valid resource, with which the steps of an invalid one are read, so that they aren't blamed for its mistakes. */
   readonly validResource: Readonly<Record<string, unknown>>;
   /**
    * Checks a resource's entry and adds its problems to `problems`.
@@ -35,7 +35,7 @@ export interface ReadResource<File> {
   readonly path: Path;
 }
 
-/** A type by what it reads of resources and steps whose shape is checked. */
+/** Makes a type from what reads its resources and steps once their shapes are checked. */
 export function resourceType<File, StepFile, Step extends { readonly type: string }>({
   readResource,
   ...type
@@ -45,8 +45,8 @@ export function resourceType<File, StepFile, Step extends { readonly type: strin
     readonly step: Shape<StepFile>["schema"];
   };
   /**
-   * @returns the reader of steps, which is undefined for one that does nothing; undefined when the resource is invalid in a way that
-   *   leaves nothing to read steps with.
+   * @returns the reader of steps, which returns undefined for a step that does nothing; undefined if the resource is so invalid
+   *   that its steps can't be read.
    */
   readResource(
     resource: ReadResource<File>,

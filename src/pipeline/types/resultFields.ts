@@ -7,7 +7,7 @@ export const everyResultField: Fields = {
   attempts: "How many attempts the step took, with `retry`.",
 };
 
-/** What the result of a step has by its type, beside that. */
+/** What the result of a step has besides, by its type. */
 export const resultFields: Readonly<Record<"http" | "sql" | "cli" | "browser", Fields>> = {
   http: {
     status: "The reply's status, a number.",

@@ -28,7 +28,7 @@ export function startOf(text: string): number {
 
 function endOfNothing(text: string, start: number): number {
   if (text.startsWith("--", start) || text.startsWith("#", start)) return behind(text, "\n", start);
-  // What stands in `/*! */` is run by MySQL and MariaDB.
+  // MySQL and MariaDB run what is in `/*! */`.
   if (/^\/\*(?!M?!)/.test(text.slice(start, start + 4))) return behind(text, "*/", start + 2);
   return /[\s;]/.test(text.charAt(start)) ? start + 1 : start;
 }

@@ -15,11 +15,11 @@ const longestValue = 200;
 /** An expectation about a page, which may take a while to hold. */
 interface Expectation {
   holds(page: Page, deadline: StepDeadline): Promise<boolean>;
-  /** Says what the page is instead. */
+  /** Says what the page shows instead. */
   describe(page: Page, use: BrowserUse): Promise<string>;
 }
 
-/** Waits until all expectations hold at once. @throws StepFault with those that do not, a line each. */
+/** Waits until all expectations hold at once. @throws StepFault with those that don't, one per line. */
 export function checkPage(expect: BrowserStep["expect"], use: BrowserUse): Promise<void> {
   const { url, title, text, elements } = expect;
   const { browser } = use;
@@ -84,7 +84,7 @@ export function seen(expected: SeenElements): Expectation {
   };
 }
 
-/** Expects that each `dialog` of the step has answered one. */
+/** Expects that each `dialog` of the step has answered a dialog. */
 function expectAnswered(browser: OpenBrowser): Expectation {
   return {
     holds: async () => browser.hasAnswered,
@@ -111,7 +111,7 @@ function expectValue(
 function expectText(expected: TextExpectation): Expectation {
   const isIn = searchFor(expected);
   return {
-    // Also as the page's source has it, where its style changes the letters: as an element is found.
+    // Also looked for as elements are found, by the page's source: a style may change the letters that are shown.
     holds: async (page, deadline) =>
       isIn(await textOf(page, deadline.left)) ||
       (await locate(page.mainFrame(), { kind: "text", text: expected }).all.count()) > 0,

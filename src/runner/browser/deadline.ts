@@ -53,7 +53,7 @@ export class StepDeadline {
     return new StepDeadline(Math.min(milliseconds, this.left), this.#signal);
   }
 
-  /** Whether the page answers at all, for which it has a short time once. */
+  /** Whether the page answers at all. Asked only once, and for a short time. */
   pageAnswers(): Promise<boolean> {
     this.#answers ??= new StepDeadline(whyMilliseconds, this.#signal).within(this.#ask()).then(
       () => true,
@@ -65,13 +65,13 @@ export class StepDeadline {
     return this.#answers;
   }
 
-  /** A short deadline for finding out what is wrong, also after this one. It is over at once for a page that doesn't answer. */
+  /** A short deadline for finding out what is wrong, even after this one has passed. Over at once if the page doesn't answer. */
   forDiagnosis(): StepDeadline {
     void this.pageAnswers();
     return new StepDeadline(this.#isDeaf ? 0 : whyMilliseconds, this.#signal);
   }
 
-  /** Asks a page what is wrong with it, also after this deadline. @returns undefined where it doesn't respond. */
+  /** Asks a page what is wrong with it, even after this deadline. @returns undefined where it doesn't respond. */
   async askBriefly<T>(ask: (short: StepDeadline) => Promise<T>): Promise<T | undefined> {
     const short = this.forDiagnosis();
     try {
@@ -81,7 +81,7 @@ export class StepDeadline {
     }
   }
 
-  /** A deadline for a screenshot, also after this one. */
+  /** A deadline for a screenshot, even after this one has passed. */
   forScreenshot(): StepDeadline {
     return new StepDeadline(pictureMilliseconds, this.#signal);
   }

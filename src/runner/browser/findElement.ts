@@ -13,7 +13,7 @@ import { excerptOf, frameNames, framesOf, locate } from "./pageContent.ts";
 /**
  * Waits until the page shows the element.
  * @param mayBeHidden whether it may be one that can't be seen.
- * @throws StepFault at once when there are several, and when there is none.
+ * @throws StepFault at once when there are several, and at the deadline when there is none.
  */
 export async function findElement(
   target: ElementTarget,
@@ -79,7 +79,7 @@ export async function describeNone(
   return `there was none ${deadline.describe()}${others ?? ""}${hint}`;
 }
 
-/** Whether a frame of the page has the element, where none was named. */
+/** Whether a frame of the page has the element although the target names no frame. */
 export async function isInFrame(page: Page, target: ElementTarget, deadline: StepDeadline): Promise<boolean> {
   if (target.frame !== undefined) return false;
   const inner = page.frames().filter((frame) => frame !== page.mainFrame());
@@ -117,7 +117,7 @@ async function listAlternatives(page: Frame, target: ElementTarget, use: Browser
         fieldRoles.includes(role),
       );
       const isName = searchFor(target.label);
-      // As one whose label has its text from outside of the component that it is in.
+      // Such as a field whose label takes its text from outside the component that the field is in.
       const named = fields.find(({ name }) => isName(name));
       const hint =
         named === undefined

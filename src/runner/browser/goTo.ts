@@ -41,7 +41,7 @@ export async function goTo(
   throw new StepFault(excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`);
 }
 
-/** @returns no response for another place of the same page. */
+/** @returns no response when the address is another place on the same page. */
 async function open(page: Page, url: URL, deadline: StepDeadline) {
   let answer: Response | undefined;
   const listen = (response: Response) => {
@@ -73,7 +73,7 @@ async function open(page: Page, url: URL, deadline: StepDeadline) {
         .within(ownPage.promise)
         .catch(() => {});
     }
-    // An error reply without a body, or one that asks for a user and a password: the browser shows its own page.
+    // For an error reply without a body, or one that asks for a user and a password, the browser shows its own page.
     const isOwnPage = /ERR_(?:HTTP_RESPONSE_CODE_FAILURE|INVALID_AUTH_CREDENTIALS)/.test(message);
     if (answer !== undefined && isOwnPage) return { response: answer, hasPage: false };
     throw new StepFault(describeNavigationProblem(url, message));
@@ -82,7 +82,7 @@ async function open(page: Page, url: URL, deadline: StepDeadline) {
   }
 }
 
-/** How long the browser may take to show its own page about an error, which would take the place of the next one that is opened. */
+/** How long to wait for the browser's own error page, which could otherwise replace the next page, in milliseconds. */
 const ownPageMilliseconds = 500;
 
 function checkStatus(response: Response, expected: StatusRange | undefined): string | undefined {

@@ -17,13 +17,13 @@ export interface BrowserUse {
   readonly deadline: StepDeadline;
   readonly mask: Mask;
   readonly stepContext: StepContext;
-  /** What it finds for later. */
+  /** What the step collects for later. */
   readonly found: {
-    /** What its `read` names. */
+    /** The values of its `read`, by name. */
     readonly values: Record<string, Json>;
-    /** Of those values as JSON. */
+    /** The length of those values as JSON, in characters. */
     size: number;
-    /** Files that the browser has until it ends. */
+    /** The files that it downloaded; the browser removes them when it ends. */
     readonly downloads: { readonly name: string; readonly path: string }[];
   };
 }
@@ -80,15 +80,15 @@ export class OpenBrowser implements AsyncDisposable {
   }
 
   /**
-   * Goes on in this tab until it closes or another one is chosen. One that opens meanwhile doesn't take its place: an earlier
-   * action may have opened it.
+   * Goes on in this tab until it closes or another one is chosen. A tab that opens meanwhile doesn't replace it, as an earlier
+   * action may have opened that one.
    */
   async choose(tab: Page): Promise<void> {
     this.#chosen = tab;
     await tab.bringToFront();
   }
 
-  /** Answers the next dialog of this step so. */
+  /** Gives this answer to the next dialog of this step. */
   answerNext(answer: DialogAnswer): void {
     this.#answers.push(answer);
   }
@@ -148,7 +148,7 @@ export class OpenBrowser implements AsyncDisposable {
   async #answer(dialog: Dialog): Promise<void> {
     const isLeaving = dialog.type() === "beforeunload";
     const given = isLeaving ? undefined : this.#answers.shift();
-    // Between two steps there is none to tell.
+    // Between two steps, there is none to report it to.
     if (!isLeaving && given === undefined && this.#note !== undefined) this.#dismissed += 1;
     if (this.#dismissed > mostDismissed) return this.#break(tooManyDialogs);
     const { answer, text } = given ?? { answer: "dismiss" };
@@ -169,7 +169,7 @@ export class OpenBrowser implements AsyncDisposable {
     this.#note?.("console error:", url === "" ? message.text() : `${message.text()} (${url})`);
   }
 
-  /** The next download, whichever tab it comes from, until disposed; another one isn't taken. */
+  /** The next download, whichever tab it comes from, until disposed; any other download is cancelled. */
   nextDownload(): Disposable & { readonly download: Promise<Download> } {
     const { promise, resolve } = Promise.withResolvers<Download>();
     this.#wantsDownload = resolve;
@@ -233,7 +233,7 @@ async function loadStorage(context: BrowserContext, root: string, file: string):
 }
 
 /**
- * Saves a browser's cookies and local storage in a file that only this user can read. A link of that name is replaced.
+ * Saves a browser's cookies and local storage in a file that only this user can read. A symbolic link is replaced, not followed.
  * @returns the problem, if there is one.
  */
 export async function saveStorage(

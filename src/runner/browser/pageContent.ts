@@ -25,14 +25,14 @@ export function locate(page: Frame, target: ElementTarget): Located {
   };
 }
 
-/** @param exact whether an expected name, label or text is the whole. */
+/** @param exact whether an expected name, label or text has to be the whole. */
 function find(page: Frame, target: ElementTarget, exact: boolean): Locator {
   const by = (expected: TextExpectation) =>
     exact && expected.kind === "contains" ? expected.text : textPattern(expected);
   switch (target.kind) {
     case "role": {
       const name = target.name && { name: by(target.name), exact };
-      // It is one of those that the file's schema lists.
+      // The file's schema allows only these roles.
       const role = target.role as Parameters<Frame["getByRole"]>[0];
       return holding(page.getByRole(role, name), target.text);
     }
@@ -54,8 +54,8 @@ function holding(locator: Locator, text: TextExpectation | undefined): Locator {
 }
 
 /**
- * The pattern to search an element's text with. Where a person sees a space, or at either end of a line, the page's source
- * may have any white space, anywhere what nobody sees, such as the soft hyphens of long words, and letters in one character or two.
+ * The pattern for an element's text. Where a person sees a space, and at either end of a line, the page's source may have any
+ * white space; it may have invisible characters anywhere, such as soft hyphens; and a letter may be one character or two.
  */
 function textPattern(expected: TextExpectation): RegExp {
   switch (expected.kind) {
@@ -118,7 +118,7 @@ async function framesIn(parent: Frame, wanted: FrameTarget): Promise<readonly Fr
     );
     return found.filter((frame) => frame !== null);
   } catch (error) {
-    // Another frame may be the one that is wanted.
+    // Ignored: another frame may be the wanted one.
     if (isNavigating(error)) return [];
     throw error;
   }
@@ -161,10 +161,10 @@ export async function excerptOf(
   return shorten(mask.hide(text ?? ""), longestExcerpt);
 }
 
-/** In characters: of what a message quotes. */
+/** The most characters of the page or the library that a message quotes. */
 export const longestWords = 300;
 
-/** What the library says of a failure, for a message: without the name of its method, which the bundle shortens. */
+/** What the library says of a failure, without its method's name, which the bundle shortens. */
 export function saidOf(error: unknown, mask: Mask): string {
   const [first = ""] = describeError(error).split("\n");
   return shorten(mask.hide(first.replace(/^\w+\.\w+: (?:Error: )?/, "")), longestWords);

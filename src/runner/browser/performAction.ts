@@ -67,7 +67,7 @@ interface Options {
 /** How far past the deadline to wait for the library's own timeout error, which says what it waited for. */
 const timeoutGraceMilliseconds = 1000;
 
-/** Waits for an element, also for one that can't be seen where it may be hidden, and acts on it. */
+/** Waits for an element, also for a hidden one if `mayBeHidden`, and acts on it. */
 async function actOn(
   use: BrowserUse,
   target: ElementTarget,
@@ -85,7 +85,7 @@ async function actOn(
   }
 }
 
-/** What a field for a time takes: any other text empties it, of which the library says nothing. */
+/** Examples of what date and time fields take. Any other text empties such a field, which the library doesn't report. */
 const timesTaken: Readonly<Record<string, string>> = {
   date: "2026-02-28",
   "datetime-local": "2026-02-28T14:30",
@@ -96,7 +96,7 @@ const timesTaken: Readonly<Record<string, string>> = {
 
 async function fill(element: Locator, text: string, options: Options): Promise<void> {
   const taken = timesTaken[(await element.getAttribute("type", options))?.toLowerCase() ?? ""];
-  // A copy is asked, since the page may go on once the field itself is filled.
+  // Tried on a copy, since filling the field itself may make the page go on.
   const empties =
     taken !== undefined &&
     (await element.evaluate(
@@ -128,7 +128,7 @@ async function upload(
   const places = await Promise.all(files.map((file) => projectFile(root, file)));
   // The field itself is often hidden behind a button.
   const put = async (element: Locator, options: Options) => {
-    // The library would try again and again.
+    // The library would retry until its timeout.
     if ((await element.getAttribute("type", options))?.toLowerCase() !== "file")
       throw new StepFault("it is no field for files");
     await element.setInputFiles(places, options);
@@ -177,7 +177,7 @@ async function chooseTab({ title, url }: TabTarget, { browser, deadline, mask }:
   await deadline.within(browser.choose(found));
 }
 
-/** Whether an action closed its tab and others are open: the tab may be gone before the library hears that it was done. */
+/** Whether an action closed its tab and others are open: the tab may be gone before the library hears that the action is done. */
 function hasClosedItsPage(page: Page): boolean {
   return page.isClosed() && page.context().pages().length > 0;
 }
@@ -216,7 +216,7 @@ async function describeActionProblem(error: unknown, element: Locator, use: Brow
   return saidOf(error, mask);
 }
 
-/** What an element is that isn't as the library waits for it. */
+/** The opposites of the states that the library waits for. */
 const otherwise: Readonly<Record<string, string>> = {
   enabled: "disabled",
   stable: "moving",

@@ -43,7 +43,7 @@ async function readElement(target: ElementTarget | undefined, use: BrowserUse): 
   const found = await about(describeTarget(target), findElement(target, use));
   const read = await poll(deadline, async ({ left }) => {
     const value: unknown = await found.evaluate(
-      // Runs in the page, where nothing else of this program is.
+      // Runs in the page, so nothing else of this program is available.
       (element) =>
         element.matches("input[type=checkbox], input[type=radio]")
           ? element.checked
@@ -63,7 +63,7 @@ async function readElement(target: ElementTarget | undefined, use: BrowserUse): 
 
 /**
  * Evaluates a script in the page.
- * @returns undefined where it has no value, or one that JSON can't say.
+ * @returns undefined where it has no value, or one that JSON can't express.
  * @throws StepFault when it fails.
  */
 export async function evaluateScript(
@@ -74,7 +74,7 @@ export async function evaluateScript(
   const made = functionOf(script, Object.keys(variables));
   if (made.kind === "invalid")
     throw new StepFault(`this is no JavaScript: ${shorten(mask.hide(made.problem), longestWords)}`);
-  // As a text in the source a value can't become a part of the script.
+  // As a JSON text in the source, a value can't become part of the script.
   const values = JSON.stringify(writeJson(variables));
   const source = `${made.source}(JSON.parse(${values})).then((value) => {
     const text = JSON.stringify(value);
@@ -86,7 +86,7 @@ export async function evaluateScript(
     return typeof text === "string" ? parseJson(text)?.value : undefined;
   } catch (error) {
     if (error instanceof DeadlineExceeded) throw new StepFault(`it wasn't over ${deadline.describe()}`);
-    // It has led to another page, as clicking does.
+    // The script has led to another page, as a click does.
     if (isNavigating(error)) return undefined;
     throw new StepFault(saidOf(error, mask));
   }

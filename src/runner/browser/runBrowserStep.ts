@@ -26,12 +26,12 @@ import { performAction } from "./performAction.ts";
 import { readFromPage } from "./readPage.ts";
 import { saveTrace } from "./trace.ts";
 
-/** Of a download, in characters. */
+/** The longest name of a download, in characters. */
 const longestName = 100;
 const stopLoadingAfterMilliseconds = 1000;
 const wasEnded = failed("the run was ended before this step was over");
 
-/** Opens the step's page or uses the open one, performs the actions, and checks the expectations. @throws StepFault without a browser. */
+/** Opens the step's page or uses the open one, acts on it, and checks the expectations. @throws StepFault without a browser. */
 export async function runBrowserStep(step: BrowserStep, stepContext: StepContext): Promise<StepOutcome> {
   if (stepContext.signal.aborted) return wasEnded;
   const start = () => OpenBrowser.start(step.browser, stepContext);
@@ -58,7 +58,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
     const result = await (problem === undefined ? ask() : askFailed(browser, ask));
     results.take(() => result);
   }
-  // Not before what is secret is known.
+  // Only now that the secrets in the step's result are known.
   for (const download of found.downloads) await saveDownload(download, stepContext);
   const lines = [problem ?? [], results.problems()].flat();
   if (step.storage !== undefined && lines.length === 0)
@@ -74,7 +74,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   return failed(lines.join("\n"));
 }
 
-/** What a browser step gives to expressions. A page that doesn't respond has no more than its address. */
+/** What a browser step gives to expressions. A page that doesn't respond gives only its address. */
 async function browserResult({ browser: { page }, deadline, found }: BrowserUse): Promise<StepResult> {
   const { values: read, size } = found;
   if (page === undefined) return { values: read, size };
@@ -163,7 +163,7 @@ async function saveScreenshot(
 
 /** Retries, since the screenshot fails at once while one page replaces another. */
 async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8Array | undefined> {
-  // The library would wait for the page's fonts without end: one that doesn't come would take the picture with it.
+  // Otherwise the library waits for the page's fonts without limit, and a font that never comes prevents the picture.
   process.env["PW_TEST_SCREENSHOT_NO_FONTS_READY"] = "1";
   await deadline
     .atMost(fontMilliseconds)
@@ -180,8 +180,8 @@ async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8
 }
 
 /**
- * Asks a page behind a problem. While a navigation waits for its reply the page may give no answer, so loading is stopped if that takes
- * long, like Escape in a browser: the page stays as it is.
+ * Asks a page about a problem. A page whose navigation still waits for a reply may not answer, so loading is stopped after a
+ * while, like Escape in a browser; the page stays as it is.
  */
 async function askFailed<T>({ page }: OpenBrowser, ask: () => Promise<T>): Promise<T> {
   const stopLoading = () => void (page && tellBrowser(page, "Page.stopLoading").catch(() => {}));
@@ -193,7 +193,7 @@ async function askFailed<T>({ page }: OpenBrowser, ask: () => Promise<T>): Promi
   }
 }
 
-/** Sends a command to the page past its driver, which would wait for what the page loads. */
+/** Sends a command to the page directly: the driver would wait for what the page loads. */
 async function tellBrowser(page: Page, ...command: Parameters<CDPSession["send"]>): Promise<void> {
   const session = await page.context().newCDPSession(page);
   try {

@@ -19,12 +19,12 @@ import { isProgram, onPath, variable } from "../step/stepEnvironment.ts";
 /** A browser with a temporary profile, which is removed with it. */
 export interface StartedBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
-  /** The browser's own, removed with it. */
+  /** The browser's own folder, removed with it. */
   readonly folder: string;
 }
 
 const launchMilliseconds = 30_000;
-/** How long it may take to close. Its profile needs no saving. */
+/** How long the browser may take to close before it is killed, in milliseconds. Its profile needs no saving. */
 const closeMilliseconds = 1000;
 
 /** @throws StepFault when there is no browser. */
@@ -33,7 +33,7 @@ export async function startBrowser(
   stepContext: StepContext,
 ): Promise<StartedBrowser> {
   const program = findBrowser({ ...stepContext, executable });
-  // On demand: it has several megabytes. The build puts it beside the runner's program (esbuild.mjs).
+  // Loaded on demand: it is several megabytes. The build puts it beside the runner's program (esbuild.mjs).
   const { chromium, devices } = await import("playwright-core");
   const scratch = scratchFolder(stepContext.environment[runMarker] ?? "");
   await makeScratch(scratch);
@@ -169,7 +169,7 @@ const programsOnWindows = [
   "Microsoft\\Edge\\Application\\msedge.exe",
 ];
 
-/** The browser that the pipeline file or the environment names, else this machine's Chrome, Chromium or Edge. @throws StepFault when there is none. */
+/** The browser that the file or the environment names, else this machine's own. @throws StepFault when there is none. */
 export function findBrowser(place: Place): string {
   const { executable } = place;
   if (executable !== undefined) return named(executable, `the resource's \`executable\``, place);

@@ -10,7 +10,7 @@ import type { BrowserUse } from "./openBrowser.ts";
 /** The most that a trace may unpack to, in bytes. */
 const largestUnpacked = 64 * 1024 * 1024;
 
-/** Ends the trace of a step that failed, and saves it with the secrets masked in all that it holds. */
+/** Ends the trace of a step that failed, and saves it with its secrets masked. */
 export async function saveTrace({ browser, deadline, mask, stepContext }: BrowserUse): Promise<void> {
   const { context, folder } = browser.started;
   const { saveArtifact, log } = stepContext;
@@ -36,7 +36,7 @@ export async function saveTrace({ browser, deadline, mask, stepContext }: Browse
 function masked(packed: Uint8Array, mask: Mask): Uint8Array {
   let unpacked = 0;
   const entries = unzipSync(packed, {
-    // Stacks are those of this program, not of anything that a person wrote.
+    // Stacks are of this program, not of anything that a person wrote.
     filter: ({ name, originalSize }) => {
       unpacked += originalSize;
       return unpacked <= largestUnpacked && !name.endsWith(".stacks");
@@ -58,7 +58,7 @@ function maskedEntry(name: string, bytes: Uint8Array, mask: Mask): Uint8Array {
   }
   const { isText, content } = maskedBytes(bytes, mask);
   if (isText) return typeof content === "string" ? strToU8(content) : content;
-  // A secret may stand between bytes that are no text.
+  // A secret may be among bytes that aren't text.
   const text = strFromU8(bytes, true);
   const masked = mask.hide(text);
   return masked === text ? bytes : strToU8(masked, true);

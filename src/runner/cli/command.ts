@@ -13,17 +13,17 @@ export interface Command {
   readonly words: readonly string[];
   /** Whether `file` is a line for the system's shell. */
   readonly isLine: boolean;
-  /** What the program takes for its own name, where that is not its file's. */
+  /** The program's `argv[0]`, where it isn't the file's name. */
   readonly name?: string;
 }
 
-/** The options with which a shell ends at the first line that fails, and a line fails with each program of its pipe. */
+/** The options that make a shell end at the first line that fails, and a line fail with any program of its pipe. */
 const strict = ["-e", "-o", "pipefail", "-c"];
 const plain = ["-e", "-c"];
 
 /**
- * The command of a step's `run`: a list is a program and its arguments; a text is for the program of its first line `#!`, else
- * for the step's shell, else for the system's.
+ * The command of a step's `run`: a list is a program and its arguments; a text is run by the program that its first line `#!`
+ * names, else by the step's shell, else by the system's.
  * @param stepContext its environment is the step's own.
  */
 export async function commandOf({ run, shell }: CliStep, stepContext: StepContext): Promise<Command> {
@@ -41,13 +41,13 @@ export async function commandOf({ run, shell }: CliStep, stepContext: StepContex
 
 const system = { file: "/bin/sh", isLine: false } as const;
 
-/** The program that a first line `#!` names, and the rest of the line as its one argument; nothing of other texts. */
+/** The program that a first line `#!` names, and the rest of the line as its one argument; empty for any other text. */
 export function interpreterOf(lines: string): string[] {
   const [, interpreter, argument = ""] = /^#![ \t]*(\S+)(.*)/.exec(lines) ?? [];
   return interpreter === undefined ? [] : [interpreter, argument.trim()];
 }
 
-/** The lines in a file of their own, since an interpreter reads one. The system's `#!` gives it one argument at most. */
+/** Writes the lines to a file, since an interpreter reads one. The system's `#!` passes it one argument at most. */
 async function scriptCommand(
   lines: string,
   interpreter: string,
@@ -60,7 +60,7 @@ async function scriptCommand(
   await writeFile(file, lines.replaceAll("\r\n", "\n"), { mode: 0o700, flag: "wx" });
   const words = argument === "" ? [file] : [argument, file];
   if (platform !== "win32") return { file: interpreter, words, isLine: false };
-  // Neither `/bin/bash` nor `/usr/bin/env` are there, but a `bash` may be on the PATH. `env -S` splits its one argument.
+  // Windows has neither `/bin/bash` nor `/usr/bin/env`, but a `bash` may be on the PATH. `env -S` splits its one argument.
   const name = interpreter.split("/").at(-1) ?? "";
   const given = argument.replace(/^(?:-S|--split-string[= ])\s*/, "").split(/\s+/);
   const [program = "", ...others] = name === "env" ? [...given, file] : [name, ...words];
@@ -70,8 +70,8 @@ async function scriptCommand(
 /** Where a command begins. */
 const begins = /(?:^|[\n;&|({!]|\b(?:if|elif|while|until|then|do|else)\s)[ \t]*/.source;
 /**
- * What people write for bash and Debian's `sh` passes over: `[[ … ]]`, `[ a == b ]`, `((…))`, `source` and `echo -e` as commands, `&>`,
- * `{a,b}`, `{1..3}`, `$'…'`, and variables that bash alone sets. What that `sh` can't read at all, as `<<<`, fails by itself.
+ * What people write for bash and Debian's `sh` takes for something else: `[[ … ]]`, `[ a == b ]`, `((…))`, `source` and
+ * `echo -e` as commands, `&>`, and variables that only bash sets. What that `sh` can't parse, such as `<<<`, fails anyway.
  */
 const forBash = new RegExp(
   [
@@ -79,14 +79,14 @@ const forBash = new RegExp(
     /&>|\$\{?(?:RANDOM|OSTYPE|BASH_SOURCE)\b|\bRANDOM\s*%/.source,
   ].join("|"),
 );
-/** What is for bash too, unless it stands in quotes. No JSON, no `${a:-b,c}`, and no pattern's `{1,3}`. */
+/** Also for bash, but only outside of quotes: `{1..3}`, `$'…'` and `{a,b}`; not JSON, `${a:-b,c}` or a pattern's `{1,3}`. */
 const forBashUnquoted = /\{\d+\.\.\d+\}|[\s=(]\$'|(?<!\$)\{(?![\d,]*\})[^\s{}"'`$;]*,[^\s{}"'`;]*\}/;
 
 /** An escaped character, a comment, a here-document with the rest of its first line, and texts in quotes. */
 const notUnquoted =
   /\\[\s\S]|(?<![^\s;&|()])#.*|(?<!<)<<-?[ \t]*\\?(["']?)([\w.-]+)\1(?![\w.-])(.*)\n(?:.*\n)*?\t*\2(?![^\n])|'[^']*'|"(?:[^"\\]|\\[\s\S])*"/g;
 
-/** Without escaped characters, comments, the bodies of here-documents, and what stands in quotes, but for the commands of a `"$(…)"`. */
+/** The lines without escaped characters, comments, bodies of here-documents and texts in quotes, except those with `$(…)`. */
 function unquoted(lines: string): string {
   return lines.replace(notUnquoted, (part: string, _quote, _end, rest = "") => {
     if (part.startsWith("'")) return "''";
@@ -100,8 +100,8 @@ function isForBash(lines: string): boolean {
 }
 
 /**
- * Lines without a shell of their own. What is written for bash is run by it, where it is there. Lines with a pipe fail with each
- * program of it: Debian's `sh` can't tell that one before the last has failed, and `bash` runs them there as `sh` does.
+ * The command of lines that name no shell. Lines for bash are run by it, where it is installed. A pipe fails with any of its
+ * programs; where `sh` has no `pipefail`, as on Debian, `bash` runs such lines under the name `sh`.
  */
 function systemCommand(lines: string, { environment, platform }: StepContext): Command {
   const hasPipe = /[^|]\|[^|]|\bpipefail\b/.test(lines);
@@ -115,7 +115,7 @@ function systemCommand(lines: string, { environment, platform }: StepContext): C
     : { file: bash, words, isLine: false, name: "sh" };
 }
 
-/** `cmd.exe` takes only one line: what follows one that fails isn't run. */
+/** `cmd.exe` takes only one line, so the lines are joined: what follows one that fails isn't run. */
 function windowsLine(lines: string): Command {
   const commands = lines.split(/\r?\n/).filter((line) => line.trim() !== "");
   return { file: commands.join(" && "), words: [], isLine: true };

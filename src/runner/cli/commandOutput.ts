@@ -60,7 +60,7 @@ export class CommandOutput {
     for (const { ended } of Object.values(this.#pipes)) log.waitFor(ended);
   }
 
-  /** What a cli step gives to expressions: as a shell's `$(…)` without line ends at its end. */
+  /** What a cli step gives to expressions: like a shell's `$(…)`, without the line ends at the end. */
   result(exitCode: number | null): StepResult {
     const values = exitCode === null ? {} : { "exit-code": exitCode };
     if (this.#length > largestResult) {
@@ -116,7 +116,7 @@ export class CommandOutput {
     return Object.values(this.#pipes).some((pipe) => pipe.search(expected)?.end());
   }
 
-  /** Whether that is so already. @throws PatternFault */
+  /** Whether the output so far is as expected already. @throws PatternFault */
   isAsExpectedSoFar(expected: ExpectedOutput): boolean {
     return Object.values(this.#pipes).some((pipe) => pipe.search(expected)?.soFar());
   }

@@ -12,14 +12,14 @@ import type { NewArtifact, StepContext } from "../step/stepContext.ts";
 
 /** How many files of a step are kept, and how many are looked at. */
 const most = { kept: 100, found: 1000 } as const;
-/** For one pattern: a link may lead to all that is on the disk. */
+/** The most time for one pattern: a link may lead to the whole disk. */
 const lookMilliseconds = 10_000;
 
 type KeepDeps = Pick<StepContext, "root" | "mask" | "log" | "saveArtifact">;
 
 /**
- * Saves the files that a step's program has left, as artifacts named by their paths in the project's folder. What can't be kept is
- * told in the step's log.
+ * Saves the files that a step's program has left as artifacts, named by their paths in the project's folder. The step's log says
+ * what can't be kept.
  * @param folder in which the patterns are looked for.
  */
 export async function keepFiles(patterns: readonly string[], folder: string, deps: KeepDeps): Promise<void> {
@@ -51,7 +51,7 @@ export async function keepFiles(patterns: readonly string[], folder: string, dep
   }
 }
 
-/** The paths that match, but for those that lead out of the project's folder by the pattern itself. */
+/** The paths that match, except those that lead out of the project's folder. */
 async function filesOf(pattern: string, folder: string, { log, root }: KeepDeps): Promise<string[]> {
   const paths: string[] = [];
   const walk = glob(pattern, { cwd: folder, exclude: (path) => isLeftOut(basename(path), pattern) });
@@ -81,14 +81,14 @@ async function readFile(
 ): Promise<Pick<NewArtifact, "mediaType" | "content"> | undefined> {
   const [real, realRoot] = await Promise.all([realpath(resolve(folder, path)), realpath(root)]);
   if (!isInside(realRoot, real)) throw new Error("it leads out of the project's folder");
-  // A named pipe would be waited for, and where a link stands now none was before.
+  // Opening a named pipe would block, and a link may have been put there meanwhile.
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
   await using file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   const stat = await file.stat();
   if (stat.isDirectory()) return undefined;
   const problem = stat.isFile() ? problemOfSize(stat.size) : "it is no plain file";
   if (problem !== undefined) throw new Error(problem);
-  // It may grow meanwhile.
+  // The file may grow meanwhile.
   const bytes = Buffer.alloc(Math.min(stat.size, largestArtifact));
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
   const { isText, content } = maskedBytes(bytes.subarray(0, bytesRead), mask);
@@ -97,7 +97,7 @@ async function readFile(
   return { mediaType: type === "application/json" ? type : "text/plain", content };
 }
 
-/** What a browser shows of what isn't text, and JSON. */
+/** The images that a browser shows, and JSON. */
 const types: Readonly<Record<string, string>> = {
   ".png": "image/png",
   ".jpg": "image/jpeg",

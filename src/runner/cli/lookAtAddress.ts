@@ -3,18 +3,18 @@ import { Agent, interceptors, request } from "undici";
 import { codeOf } from "../../project/systemErrors.ts";
 import { lookUp } from "../step/network.ts";
 
-/** As many as an http step follows where it says nothing else. */
+/** As many as an http step follows by default. */
 const maxRedirections = 10;
 
 /**
- * Whether an address answers with a status from 200 to 299, behind redirects. A certificate isn't checked: it says who answers, not
- * whether that is ready.
+ * Whether an address answers with a status from 200 to 299, after redirects. Certificates aren't checked: they say who answers,
+ * not whether it is ready.
  * @returns what is missing; undefined when nothing is. Never rejects.
  */
 export async function lookAtAddress(address: string, signal: AbortSignal): Promise<string | undefined> {
   const agent = new Agent({ connect: { rejectUnauthorized: false, lookup: lookUp } });
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections }));
-  // The library heeds the signal only once the connection is there: TLS may never be.
+  // The library heeds the signal only once it is connected, and a TLS handshake may never end.
   using _ = addAbortListener(signal, () => void agent.destroy());
   try {
     const { statusCode } = await request(address, { dispatcher, signal });

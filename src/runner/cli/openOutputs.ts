@@ -13,7 +13,7 @@ export interface Outputs {
   readonly stderr: Readable;
 }
 
-/** The outputs of a program that is to be started. What isn't of use by then is closed when it is disposed. */
+/** The outputs of a program that is about to start. Disposing closes what this process doesn't need of them. */
 interface NewOutputs extends Disposable {
   /** The program's ends, for `spawn`. */
   readonly stdio: ["pipe" | number, "pipe" | number];
@@ -22,13 +22,13 @@ interface NewOutputs extends Disposable {
 }
 
 /**
- * Makes the outputs of a program. Node's own are sockets, which Linux opens for no program by a name, as `tee /dev/stderr` does;
- * so there they are pipes, which only `mkfifo` makes for us. Where it can't, they are Node's.
+ * Makes the outputs of a program. On Linux they are pipes, since a program can't open Node's own, which are sockets, by name, as
+ * `tee /dev/stderr` does; only `mkfifo` makes pipes for us. Where it can't, they are Node's.
  */
 export async function openOutputs({ platform }: Pick<StepContext, "platform">): Promise<NewOutputs> {
   const unused = await preparePipes(platform);
   const [stdout, stderr] = unused.splice(0, 2);
-  // The next program has new ones made.
+  // The next program's call makes new ones.
   if (unused.length === 0) pipes = undefined;
   if (stdout === undefined || stderr === undefined) {
     return {
@@ -67,7 +67,7 @@ interface Pipe {
 const pipesAtOnce = 16;
 /** How long `mkfifo` may take, in milliseconds: a temporary folder that hangs must not hold a run. */
 const patienceMilliseconds = 2000;
-/** Those that no program has yet. */
+/** The pipes that no program has yet. */
 let pipes: Promise<Pipe[]> | undefined;
 
 /** Makes pipes before a program needs them: a runner that waits for its job has the time. Never rejects. */
@@ -84,7 +84,7 @@ async function makePipes(): Promise<Pipe[]> {
     const [code] = await once(mkfifo, "exit", { signal: AbortSignal.timeout(patienceMilliseconds) });
     return code === 0 ? openPaths(paths) : [];
   } finally {
-    // A run's first line may wait for this: by a thread, each file would take ten times as long.
+    // Synchronous, since a run's first line may wait for this: in a thread, each file would take ten times as long.
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -99,7 +99,7 @@ function openPaths(paths: readonly string[]): Pipe[] {
   };
   try {
     return paths.map((path) => {
-      // The end that writes can be opened once there is one that reads.
+      // The writing end can be opened only once there is a reading end.
       const ours = open(path, constants.O_RDONLY | constants.O_NONBLOCK);
       return { ours, theirs: open(path, constants.O_WRONLY) };
     });

@@ -37,9 +37,8 @@ export async function endProgram({ child, exited }: Program): Promise<void> {
 }
 
 /**
- * Waits until the program has ended.
- * @param timeoutMilliseconds after which it is ended.
- * @returns that this was so.
+ * Waits until the program has ended, and ends it after `timeoutMilliseconds`.
+ * @returns the problem if it had to be ended.
  */
 export async function problemOfTime(
   program: Program,
@@ -54,13 +53,13 @@ export async function problemOfTime(
   return undefined;
 }
 
-/** From one look to the next, and how long a look at a port or an address may take, in milliseconds. */
+/** The pause between two checks, and how long a check of a port or an address may take, in milliseconds. */
 const everyMilliseconds = 50;
 const lookMilliseconds = 2000;
 
 /** One thing that shows that a program is ready. */
 interface Sign {
-  /** How it would be said of a program that isn't ours: `port 8080 is open`. */
+  /** What to say when another program shows the sign already: `port 8080 is open`. */
   readonly ofAnother: string;
   /** Never rejects. @returns what is missing; undefined once it is there. */
   readonly look: (signal: AbortSignal) => Promise<string | undefined>;
@@ -83,7 +82,7 @@ export class Readiness {
   }
 
   /**
-   * Why this program can't be waited for: something that can't be looked at, or that another program shows already.
+   * Why this program can't be waited for: a sign that can't be checked, or that another program shows already.
    * @param signal aborted when the step has to end.
    */
   async hindrance(signal: AbortSignal): Promise<string | undefined> {
@@ -103,7 +102,7 @@ export class Readiness {
   /**
    * Waits until the program is ready.
    * @param deps `signal` is aborted when the step has to end.
-   * @returns why it isn't; then it has ended.
+   * @returns why it isn't ready; the program has ended then.
    * @throws PatternFault
    */
   async problem(
@@ -131,7 +130,7 @@ export class Readiness {
     for (let missing: string | undefined; ; ) {
       const now = await this.#look(output, signal);
       if (now === undefined) return undefined;
-      // A look that was broken off says less than the one before.
+      // An aborted check says less than the one before.
       missing = signal.aborted ? (missing ?? now) : now;
       if (signal.aborted) return missing;
       await pause(everyMilliseconds, undefined, { signal }).catch(() => {});
@@ -151,7 +150,7 @@ export class Readiness {
 
 const ownBackground = "one that goes into the background by itself, or by `&`, needs no `background`";
 
-/** Where a server of this machine listens: not each has both, and `localhost` may name one of them alone. */
+/** Where a server of this machine may listen: not every server listens on both, and `localhost` may name only one. */
 const loopback = ["127.0.0.1", "::1"];
 
 function openPort(port: string): Sign {
@@ -171,7 +170,7 @@ function connection(host: string, port: number, signal: AbortSignal): Promise<vo
     const socket = connect({ host, port, signal });
     socket.setTimeout(lookMilliseconds, () => socket.destroy(new Error("No reply.")));
     socket.once("connect", () => {
-      // Where nothing listens at a port of those that the system gives out, TCP may connect a socket to itself.
+      // If nothing listens at a port that the system may assign, TCP may connect a socket to itself.
       const isItself = socket.localPort === socket.remotePort;
       socket.destroy(isItself ? new Error("Connected to itself.") : undefined);
       if (!isItself) done();
@@ -184,7 +183,7 @@ function answeringAddress(address: string): Sign {
   return {
     ofAnother: `${address} answers`,
     look: async (signal) => {
-      // Only what waits for an address loads what sends requests.
+      // Loaded only when an address is waited for, since it brings the HTTP library.
       const { lookAtAddress } = await import("./lookAtAddress.ts");
       return lookAtAddress(address, anySignal([signal, AbortSignal.timeout(lookMilliseconds)]));
     },

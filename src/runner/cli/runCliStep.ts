@@ -19,8 +19,8 @@ import { type Outputs, openOutputs } from "./openOutputs.ts";
 import { endProgram, howItEnded, isRunning, type Program, problemOfTime, Readiness } from "./program.ts";
 
 /**
- * Runs the step's program and waits for its exit; with `background` until it is ready. Programs that go on behind that may serve
- * later steps, and are ended with the run.
+ * Runs the step's program and waits for its exit or, with `background`, until it is ready. Programs that are left running may
+ * serve later steps, and are ended with the run.
  */
 export async function runCliStep(step: CliStep, stepContext: StepContext): Promise<StepOutcome> {
   const folder = resolve(stepContext.root, step.cwd);
@@ -60,7 +60,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   let streams: Outputs | undefined;
   try {
     using opened = await openOutputs(stepContext);
-    // Nobody would end what begins now.
+    // Nobody would end a program that starts now.
     if (stepContext.signal.aborted) return failed("the run was ended before this step began");
     const stdin = step.stdin === undefined ? "ignore" : "pipe";
     child = spawn(command.file, command.words, { ...options, stdio: [stdin, ...opened.stdio] });
@@ -78,7 +78,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   const output = new CommandOutput(streams, { mask, log, results, expected });
   const program: Program = { child, exited };
   let problem: string | undefined;
-  // On Windows, a program that isn't there is known only now.
+  // On Windows, a missing program shows only now.
   try {
     problem =
       readiness === undefined
@@ -114,20 +114,20 @@ function expectedOf({ expect }: CliStep): readonly ExpectedOutput[] {
   return outputs.flatMap((where) => (expect[where] ?? []).map((expectation) => ({ where, expectation })));
 }
 
-/** What a shell says of a program that SIGPIPE has ended. */
+/** A shell's exit code for a program that SIGPIPE has ended. */
 const exitOfClosedPipe = 141;
 const closedPipe =
   "a program before a pipe was ended, since the next one read no further, as `head` does; with `shell: sh` only the last one counts";
 
-/** What a shell says of a program that can't be executed or isn't there; of a script also where its interpreter isn't. */
+/** A shell's exit codes for a program that can't be executed or is missing, or a script whose interpreter is missing. */
 const cannotRun: readonly unknown[] = [126, 127];
 
-/** What Debian's `sh` says of arrays, `<<<`, `<(…)`, `${v^^}`, `function` and `set -o pipefail`. */
+/** How Debian's `sh` rejects arrays, `<<<`, `<(…)`, `${v^^}`, `function` and `set -o pipefail`. */
 const saysOfBash =
   /^\S*sh: \d+: (?:Syntax error: (?:"[(}]"|redirection) unexpected|Bad substitution|set: Illegal option -o)/m;
 const mayBeForBash = "the system's `sh` can't read that; if it is written for bash, say `shell: bash`";
 
-/** Among the lines that a shell couldn't run: texts from web pages have it. */
+/** No-break spaces, frequent in text copied from web pages: a shell takes one for a letter. */
 const noBreakSpace = /[\u00a0\u2007\u202f]/;
 const looksLikeSpace =
   "what looks like a space in it is a no-break space, which a shell takes for a letter: type it anew";
@@ -184,8 +184,8 @@ function withTail(sentence: string, output: CommandOutput): string {
 const longestFirstLine = 256;
 
 /**
- * What is wrong with the first script among the paths that is there although the system or a shell says that it isn't: they
- * mean its interpreter.
+ * Why a script among the paths can't be run although it exists: when the system or a shell says that there is no such file,
+ * it means the script's interpreter.
  */
 async function problemOfScripts(paths: readonly string[], folder: string): Promise<string | undefined> {
   for (const path of paths.map((one) => resolve(folder, one))) {

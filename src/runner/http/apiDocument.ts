@@ -9,7 +9,7 @@ import { type HttpRequest, isOwnOrigin } from "./request.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A map of the document, behind all references, and the JSON pointer by which schemas find it. */
+/** A map in the document, with its references followed, and the JSON pointer by which schemas refer to it. */
 export interface Place {
   readonly fields: Fields;
   readonly at: string;
@@ -30,7 +30,7 @@ export interface Asked extends Pick<HttpRequest, "method" | "url"> {
 
 const mostReferences = 20;
 
-/** An OpenAPI document of the project, as one of version 3.1. */
+/** An OpenAPI document of the project, converted to version 3.1. */
 export class ApiDocument {
   readonly path: string;
   readonly root: Fields;
@@ -62,13 +62,13 @@ export class ApiDocument {
     this.root = root;
   }
 
-  /** The operation of an address, which stands behind the resource's own or behind that of one of the document's servers. */
+  /** The operation of an address, relative to the resource's own or to that of one of the document's servers. */
   find({ method, url, base }: Asked): Operation | undefined {
     // A redirect may have led elsewhere.
     if (!isOwnOrigin(base, url)) return undefined;
     const servers = [this.root["servers"]].flat().map((one) => (isMap(one) ? String(one["url"]) : "/"));
     const paths = Object.keys(this.at("/paths")?.fields ?? {});
-    // The fewer braces, the nearer is a path to what is asked.
+    // A path with fewer braces is the closer match.
     paths.sort((one, other) => one.split("{").length - other.split("{").length);
     for (const address of [base, ...servers, "/"]) {
       const root = URL.parse(address, url.origin)?.pathname.replace(/\/$/, "") ?? "";
@@ -104,8 +104,8 @@ export class ApiDocument {
   }
 
   /**
-   * The document where what isn't sent needn't be there: a `readOnly` member in requests, a `writeOnly` one in replies. OpenAPI says
-   * so of what `required` names.
+   * The document in which members that aren't sent aren't required, as OpenAPI defines `required`: `readOnly` ones in requests,
+   * `writeOnly` ones in replies.
    */
   withoutRequired(mark: "readOnly" | "writeOnly"): Fields {
     const isMarked = (schema: unknown): boolean => {
@@ -123,7 +123,7 @@ export class ApiDocument {
     });
   }
 
-  /** The types that a schema names, by itself or in what it is made of. */
+  /** The types that a schema names, itself or in the schemas that it is composed of. */
   typesOf(pointer: string, depth = 0): readonly unknown[] {
     const place = depth > mostReferences ? undefined : this.at(pointer);
     if (place === undefined) return [];
@@ -148,7 +148,7 @@ export class ApiDocument {
   }
 }
 
-/** Gives null to a schema that OpenAPI 3.0 calls `nullable` and that names others instead of a type: nothing else is left of the word. */
+/** Lets an OpenAPI 3.0 schema that is `nullable` and composed of others be null: the conversion to 3.1 only drops the word. */
 function withNull(_name: string, value: unknown): unknown {
   if (!isMap(value) || value["nullable"] !== true || value["type"] !== undefined) return value;
   const { nullable: _, allOf, anyOf, oneOf, ...rest } = value;
@@ -162,7 +162,7 @@ export function pointed(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The values of a path's parts in braces; undefined for a path that isn't this one. */
+/** The values of a path's parts in braces; undefined if the path doesn't match. */
 function valuesIn(path: string, asked: string): Record<string, string> | undefined {
   const names: string[] = [];
   const pattern = path

@@ -15,7 +15,7 @@ import { isOwnOrigin } from "./request.ts";
 /** Only the step's own timeout applies. */
 export const unlimited = { connectTimeout: 0, headersTimeout: 0, bodyTimeout: 0 };
 
-/** A server may close a connection that nobody uses; few do so within a second. In milliseconds. */
+/** How long an idle connection is kept, in milliseconds: few servers close one within a second. */
 const idle = 1000;
 /** In bytes, of a reply's headers together: as much as browsers take. */
 export const largestHeaders = 256 * 1024;
@@ -29,7 +29,7 @@ const options = {
 
 /** How the servers of a resource are reached. */
 interface Route {
-  /** Makes what sends to an origin. */
+  /** Makes the dispatcher that sends to an origin. */
   readonly dispatcherFor: (url: URL) => Dispatcher;
   /** What is connected to, for a message: the host, a proxy, or where `connect-to` leads. */
   readonly peerOf: (url: URL) => Peer;
@@ -37,7 +37,7 @@ interface Route {
   readonly reach: (url: URL) => Promise<void>;
 }
 
-/** The connections of a resource, which its next steps use again. */
+/** The connections of a resource, which its next steps reuse. */
 export class Connection implements AsyncDisposable {
   readonly peerOf: Route["peerOf"];
   readonly #make: Route["dispatcherFor"];
@@ -53,7 +53,7 @@ export class Connection implements AsyncDisposable {
     return this.#dispatchers.get(origin);
   }
 
-  /** What sends to an origin by a new connection, which takes the place of those before. */
+  /** A dispatcher with a new connection to an origin, which replaces the earlier one. */
   fresh(url: URL): Dispatcher {
     this.end(url);
     const made = this.#make(url);
@@ -61,7 +61,7 @@ export class Connection implements AsyncDisposable {
     return made;
   }
 
-  /** Ends the connection to an origin, also one that is still being opened: its request fails. */
+  /** Ends the connection to an origin, even one that is still being opened; its request then fails. */
   end(url: URL): void {
     void this.used(url)?.destroy();
     this.#dispatchers.delete(url.origin);
@@ -82,7 +82,7 @@ export class HttpSession implements AsyncDisposable {
     this.#keepsCookies = keepsCookies;
   }
 
-  /** @param written the cookies that a step sends itself: one of the same name isn't sent beside it. */
+  /** @param written the cookies that a step sends itself; a kept cookie of the same name isn't sent too. */
   async cookiesFor(url: URL, written = ""): Promise<string> {
     const names = new Set(written.split(";").flatMap((cookie) => /^\s*([^=]*?)\s*=/.exec(cookie)?.[1] ?? []));
     const kept = (await this.#jar?.getCookies(url.href)) ?? [];
@@ -97,7 +97,7 @@ export class HttpSession implements AsyncDisposable {
     return Object.fromEntries(kept.map(({ key, value }) => [key, value]));
   }
 
-  /** Keeps the cookies that a reply sets. One that isn't allowed to is left out, as a browser does. */
+  /** Keeps the cookies that a reply sets, except those that it may not set, as a browser does. */
   async keep(cookies: readonly string[], url: URL): Promise<void> {
     if (!this.#keepsCookies) return;
     if (this.#jar === undefined) {
@@ -159,7 +159,7 @@ export async function routeOf(
   };
 }
 
-/** @returns what goes for all servers, and what proves to the resource's own who asks. */
+/** @returns the options for all servers, and the client certificate for the resource's own. */
 async function readTls({ ca, cert, key, verify }: HttpStep["connection"]["tls"], root: string) {
   const read = async (value: string) =>
     isPem(value) ? value : readFile(await projectFile(root, value), "utf8");
@@ -175,7 +175,7 @@ async function readTls({ ca, cert, key, verify }: HttpStep["connection"]["tls"],
     own,
     all: {
       ...(authority !== undefined && { ca: [...getCACertificates("default"), authority] }),
-      // Node's default heeds the environment.
+      // Set only if off: Node's default heeds the environment.
       ...(!verify && { rejectUnauthorized: false }),
     },
   };
@@ -204,7 +204,7 @@ function connectorTo(
     allowH2: true,
     lookup: lookUp,
     ...(target?.kind === "socket" && { socketPath: resolve(root, target.path) }),
-    // An address has no name that TLS could send, and then checks the host that it connects to.
+    // For an IP address, TLS sends no name, and would check the certificate for the host that it connects to.
     ...(target?.kind === "host" && {
       checkServerIdentity: (name: string, certificate: PeerCertificate) =>
         checkServerIdentity(name === target.hostname ? wanted.replace(/^\[|\]$/g, "") : name, certificate),

@@ -7,20 +7,20 @@ import {
   createZstdDecompress,
 } from "node:zlib";
 
-/** By the names of `content-encoding`; each is given the beginning of what is compressed. */
+/** The decoders by their names in `content-encoding`; each is given the beginning of the compressed bytes. */
 const decoders = new Map<string, (start: Uint8Array) => Transform>([
   ["gzip", () => createGunzip()],
   ["x-gzip", () => createGunzip()],
   ["br", () => createBrotliDecompress()],
   ["zstd", () => createZstdDecompress()],
-  // Servers send two formats by that name: only one has a head.
+  // Servers send two formats by that name, of which only one has a header.
   ["deflate", ([first = 0]) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw())],
 ]);
 
-/** Each takes time and memory. */
+/** A limit, since each takes time and memory. */
 const mostEncodings = 5;
 
-/** A body as it was before its `content-encoding`: as it came where one of them isn't known, or nothing came. */
+/** A body with its `content-encoding` undone, or as it came if one of its encodings isn't known or there are too many. */
 export function decompress(body: AsyncIterable<Uint8Array>, encoding = ""): AsyncIterable<Uint8Array> {
   const names = encoding
     .toLowerCase()
@@ -42,36 +42,36 @@ async function* decoded(
     yield start.value;
     yield* { [Symbol.asyncIterator]: () => pieces };
   };
-  // What fails is thrown where the last one is read.
+  // Errors are thrown where the last decoder is read.
   yield* pipeline(whole, decoder(start.value), () => {});
 }
 
-/** The encodings that a byte-order mark tells of. */
+/** The encodings by their byte-order marks. */
 const marks: readonly (readonly [string, readonly number[]])[] = [
   ["utf-8", [0xef, 0xbb, 0xbf]],
   ["utf-16le", [0xff, 0xfe]],
   ["utf-16be", [0xfe, 0xff]],
 ];
 
-/** Where HTML and XML say their own encoding, at most: what the HTML standard has browsers look at. */
+/** The most bytes in which HTML and XML name their own encoding: as many as the HTML standard has browsers look at. */
 const longestProlog = 1024;
 
 /**
- * The text of a document from elsewhere: in the encoding of its byte-order mark, else of its `content-type`, else the one that it
- * names itself, else in UTF-8. What is no text there becomes U+FFFD.
+ * The text of a foreign document: in the encoding of its byte-order mark, else of its `content-type`, else the one that it
+ * names itself, else in UTF-8. Invalid bytes become U+FFFD.
  */
 export function decodeText(bytes: Uint8Array, contentType = ""): string {
   return decoderFor(bytes, contentType).decode(bytes);
 }
 
-/** A decoder for the encoding of a document. @param start what is there of it. */
+/** A decoder for the encoding of a document. @param start its bytes so far. */
 export function decoderFor(start: Uint8Array, contentType = "") {
   const marked = marks.find(([, mark]) => mark.every((byte, index) => start[index] === byte))?.[0];
   const labels = [marked, saidBy(contentType), saidWithin(start, contentType)];
   return new TextDecoder(labels.find(isKnown));
 }
 
-/** The encoding that a `content-type` names and nobody here knows, as `ibm850`. */
+/** The encoding that a `content-type` names if it isn't known here, such as `ibm850`. */
 export function unknownEncoding(contentType = ""): string | undefined {
   const said = saidBy(contentType);
   return isKnown(said) ? undefined : said;
@@ -85,7 +85,7 @@ function saidWithin(bytes: Uint8Array, contentType: string): string | undefined 
   if (!/\b(?:html|xml)\b/i.test(contentType)) return undefined;
   const prolog = Buffer.from(bytes.subarray(0, longestProlog)).toString("latin1");
   const label = /<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?([\w-]+)/i.exec(prolog)?.[1];
-  // What could be read so far is no UTF-16, whatever it says.
+  // A document whose prolog could be read here isn't in UTF-16, whatever it says.
   return /^utf-?16/i.test(label ?? "") ? "utf-8" : label;
 }
 
@@ -97,7 +97,7 @@ function isKnown(label: string | undefined): boolean {
   }
 }
 
-/** A header's value, whose bytes Node gives as Latin-1: in UTF-8 where it is that, as most servers and browsers send it. */
+/** A header's value, whose bytes Node gives as Latin-1: decoded as UTF-8 if it is valid, as most servers and browsers send it. */
 export function headerText(value: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(value, "latin1"));

@@ -11,7 +11,7 @@ import { member, mostMismatches } from "../step/jsonMismatches.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
 
-/** Says in which ways a text of JSON doesn't fit a schema, a line each. */
+/** Says how a JSON text doesn't fit a schema, one line per mismatch. */
 export type SchemaCheck = (json: string, mask: Mask) => readonly string[];
 
 export const schemaOptions: Options = {
@@ -19,18 +19,18 @@ export const schemaOptions: Options = {
   verbose: true,
   strict: false,
   logger: false,
-  // 19.99 is a multiple of 0.01, though its quotient has a rest in floating point.
+  // 19.99 is a multiple of 0.01, though dividing it in floating point leaves a remainder.
   multipleOfPrecision: 6,
 };
 
-/** By what a schema's `$schema` names. */
+/** The validators by the draft that a schema's `$schema` names. */
 const drafts: readonly (readonly [RegExp, (options: Options) => AnyAjv])[] = [
   [/\/draft-07\//, (options) => new Ajv(options)],
   [/\/2019-09\//, (options) => new Ajv2019(options)],
   [/\/2020-12\/|^$/, (options) => new Ajv2020(options)],
 ];
 
-/** Before the path of a schema in the project, against which it resolves its `$ref`s. */
+/** The beginning of a schema's URI, before its path in the project. `$ref`s are resolved against that URI. */
 const origin = "project:/";
 
 /**
@@ -81,7 +81,7 @@ function checkBy(validate: ValidateFunction, path: string): SchemaCheck {
   };
 }
 
-/** What says that a file of rules couldn't be used on something. @param error what the check threw. */
+/** The fault of a request or reply that can't be checked by a file's rules. @param error what the check threw. */
 export function uncheckable(what: "request" | "reply", path: string, error: unknown): StepFault {
   return new StepFault(
     wasInterrupted(error)
@@ -90,14 +90,14 @@ export function uncheckable(what: "request" | "reply", path: string, error: unkn
   );
 }
 
-/** The first ways in which a value doesn't fit, a line each. @param path the file that says so. */
+/** The first mismatches of a value, one per line. @param path the file with the rules. */
 export function describeErrors(
   errors: readonly ErrorObject[],
   value: unknown,
   mask: Mask,
   path: string,
 ): readonly string[] {
-  // What several alternatives have in common is missed by each of them.
+  // Several alternatives may report the same mismatch.
   const keyOf = ({ instancePath, keyword, params }: ErrorObject) =>
     JSON.stringify([instancePath, keyword, params]);
   const distinct = [...new Map(errors.map((error) => [keyOf(error), error])).values()];

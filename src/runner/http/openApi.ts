@@ -9,13 +9,13 @@ import { describeErrors, schemaOptions, uncheckable } from "./jsonSchema.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpReply } from "./sendRequest.ts";
 
-/** By what schemas refer to the document. */
+/** The URI by which schemas refer to the document. */
 const origin = "project:/api";
 
-/** Says in which ways what is sent and what comes doesn't fit an OpenAPI document, a line each. */
+/** Says how requests and replies don't fit an OpenAPI document, one line per mismatch. */
 export class ApiCheck implements AsyncDisposable {
   readonly #document: ApiDocument;
-  /** For the JSON of requests, for that of replies, and for parameters and headers, whose values are texts. */
+  /** The validators of requests' JSON, of replies' JSON, and of parameters and headers, whose values are texts. */
   readonly #ajv = { request: ajvOf({}), reply: ajvOf({}), texts: ajvOf({ coerceTypes: true }) };
 
   readonly #compiled = new Map<string, ValidateFunction>();
@@ -49,17 +49,17 @@ export class ApiCheck implements AsyncDisposable {
     let hasMaps = false;
     for (const { fields, at } of operation.parameters) {
       const [place, name] = [String(fields["in"]), String(fields["name"])];
-      // Else it could be `__proto__`, and change what all objects have.
+      // Otherwise `place` could be `__proto__`, and change all objects.
       if (!Object.hasOwn(schemas, place)) continue;
       const known = place === "header" ? name.toLowerCase() : name;
       const types = this.#document.typesOf(`${at}/schema`);
       const given = place === "query" ? url.searchParams.getAll(name) : textsOf(values[place], known);
-      // One value of what is a list or a text is left a text.
+      // A single value stays a text where the schema allows both a list and a text.
       const isList = types.every((type) => type === "array" || type === "null") || given.length > 1;
       if (types.includes("array") && isList && given.length > 0) {
         Object.assign(values[place] ?? {}, { [known]: itemsOf(fields, given) });
       }
-      // How a map is written in a query is told by its style.
+      // A map isn't checked: its style says how a query writes it.
       const isOfMap = types.includes("object");
       hasMaps ||= isOfMap;
       const isRead = isMap(fields["schema"]) && !isOfMap && !isPrefixed(fields);
@@ -120,7 +120,7 @@ export class ApiCheck implements AsyncDisposable {
   #find(asked: Asked, what: "request" | "reply"): Operation | undefined {
     let operation: Operation | undefined;
     try {
-      // Many parts in braces, one beside the other, are a pattern that may take long.
+      // Matching a path with many parts in braces side by side may take long.
       interruptible(() => {
         operation = this.#document.find(asked);
       })();
@@ -199,7 +199,7 @@ const separators = new Map<unknown, string>([
   ["spaceDelimited", " "],
 ]);
 
-/** What stands in a list, by the style of its parameter: only one in the query may be written for each item again. */
+/** The items of a list, by its parameter's style. Only in the query may the parameter be repeated for each item. */
 function itemsOf({ in: place, style, explode }: Fields, given: readonly string[]): readonly string[] {
   const separator = separators.get(style);
   if (place === "query" && (explode ?? separator === undefined) === true) return given;
@@ -207,7 +207,7 @@ function itemsOf({ in: place, style, explode }: Fields, given: readonly string[]
   return place === "header" ? items.map((item) => item.trim()) : items;
 }
 
-/** Whether a value in the path has its name or a point before it, which isn't taken off. */
+/** Whether a value in the path is preceded by its name or a dot, which isn't removed. */
 function isPrefixed({ style }: Fields): boolean {
   return style === "matrix" || style === "label";
 }

@@ -20,25 +20,25 @@ export interface HttpRequest {
   /** By their names in lower case. */
   readonly headers: Headers;
   readonly body: RequestBody | undefined;
-  /** How many redirects are followed; with 0 one is the reply itself. */
+  /** How many redirects are followed; with 0, a redirect is itself the reply. */
   readonly redirects: number;
 }
 
 type Headers = Readonly<Record<string, string | readonly string[]>>;
 
 interface RequestBody {
-  /** Undefined where it goes with the boundary that is sent. */
+  /** Undefined for multipart, whose type names a boundary that only the sender knows. */
   readonly type: string | undefined;
-  /** The whole, where it is text. */
+  /** The whole body, if it is text. */
   readonly text?: string;
   /** In bytes; undefined where only the sender knows it. */
   readonly length: number | undefined;
-  /** Its content from the beginning, which a redirect may send again. */
+  /** Opens its content from the beginning; a redirect may need it again. */
   readonly open: () => string | Readable | FormData;
 }
 
 /**
- * The request of a step whose expressions are filled in, so that it is checked again.
+ * The request of a step, which is checked again since its expressions are filled in only now.
  * @param root the project's folder.
  * @throws StepFault when it can't be sent.
  */
@@ -69,7 +69,7 @@ function urlOf({ address: written, query }: HttpStep): URL {
   return url;
 }
 
-/** Each name with each of its values as text, without what is null. */
+/** Each name with each of its values as text, except null. */
 function pairsOf(fields: Readonly<Record<string, unknown>>): [name: string, value: string][] {
   return Object.entries(fields).flatMap(([name, value]) =>
     [value]
@@ -99,7 +99,7 @@ function headersOf(
   return body !== undefined && body.type === undefined ? others : all;
 }
 
-/** Whether what is a resource's own may go to an address. */
+/** Whether a resource's own headers and credentials may be sent to an address. */
 export function isOwnOrigin(base: string | undefined, { origin }: Pick<URL, "origin">): boolean {
   return base === undefined || URL.parse(base)?.origin === origin;
 }
@@ -144,7 +144,7 @@ async function bodyOf(body: HttpStep["body"], root: string): Promise<RequestBody
   }
 }
 
-/** A value with its numbers as the file writes them. What stands in the place of one may be another value by now. */
+/** A value with its numbers as the file writes them, except where an expression has changed the value. */
 function withDigits(value: unknown, digits: WrittenDigits | undefined): unknown {
   if (digits === undefined) return value;
   if (typeof digits === "string") return value === Number(digits) ? JSON.rawJSON(digits) : value;

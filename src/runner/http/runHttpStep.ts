@@ -88,7 +88,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const came = `${reply.size}${reply.isCut && reply.sha256 === undefined ? " or more" : ""} bytes`;
   log.note(`${asked.line} → ${reply.status} in ${duration(performance.now() - began)}, ${came}`);
   const broken = reply.broken === undefined ? [] : [describeBreak(reply, reply.broken, inTime)];
-  // Of a stream that goes on, what hasn't come is the reason.
+  // For an event stream that broke off, what it lacks is the reason.
   const isLooked =
     reply.broken === undefined || /^text\/event-stream\b/.test(reply.headers.get("content-type") ?? "");
   const ofApi = reply.isCut ? [] : (api?.ofReply(reply, { ...last, base }, mask) ?? []);
@@ -97,7 +97,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   return lines.length === 0 ? succeeded : failed([...lines, ...unread(reply, mask)].join("\n"));
 }
 
-/** Why a reply shows other letters than were sent. */
+/** Says why the text of a reply may be garbled. */
 function unread({ text, headers }: HttpReply, mask: Mask): readonly string[] {
   const encoding = unknownEncoding(headers.get("content-type"));
   return encoding === undefined || !text.includes("\ufffd")
@@ -138,14 +138,14 @@ export async function apiOf(
   return context.shared.get(ApiCheck, path, () => ApiCheck.of(context.root, path));
 }
 
-/** What came of a reply that didn't end. */
+/** What had come of a reply that broke off, and why it did. */
 function describeBreak({ url, status, size }: HttpReply, why: string, inTime: string): string {
   const began = `${url.host} replied with ${status}, and ${size} bytes came`;
   return why === "in time" ? `${began}, but the reply didn't end ${inTime}` : `${began}; then ${why}`;
 }
 
 /**
- * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a value of the environment may
+ * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a variable's value may
  * be spread over several parts of an address, each escaped differently.
  */
 function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
@@ -157,7 +157,7 @@ const longestExcerpt = 500;
 /** How much of a reply an excerpt is made from: more than it shows, since white space is collapsed. */
 const longestStart = 64 * 1024;
 
-/** Whether what has come of a stream may be as expected. */
+/** Makes a quick check of whether what has come of a stream may be as expected. */
 function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough"] {
   const searches = (expect.text ?? []).map((expected) => new OutputSearch(expected, true));
   let isHeadRight: boolean | undefined;
@@ -169,7 +169,7 @@ function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough
   };
 }
 
-/** @param address as it may be shown. @returns in what the reply isn't as expected, a line each, as of the other checks. */
+/** @param address as it may be shown. @returns how the reply isn't as expected, one line each, like the other checks. */
 function checkStatus(
   { status }: HttpStep["expect"],
   reply: HttpReply,

@@ -15,7 +15,7 @@ export interface HttpReply {
   readonly status: number;
   /** By their names in lower case; those that came several times are joined. */
   readonly headers: ReadonlyMap<string, string>;
-  /** The same, each as it came. */
+  /** The headers' values, each as it came. */
   readonly headerValues: ReadonlyMap<string, readonly string[]>;
   /** Cut off at `largestReply`. */
   readonly bytes: Uint8Array;
@@ -23,7 +23,7 @@ export interface HttpReply {
   readonly isCut: boolean;
   /** How many bytes came. */
   readonly size: number;
-  /** Of all bytes, also beyond the cut; undefined where none is asked for. */
+  /** The hash of all bytes, even beyond the cut; undefined unless it is asked for. */
   readonly sha256: string | undefined;
   /** Why a reply that has begun didn't end: the time was over, or a sentence; undefined for one that did. */
   readonly broken: "in time" | string | undefined;
@@ -35,12 +35,12 @@ export interface SendDeps {
   readonly onRedirect: (redirect: { readonly status: number; readonly next: HttpRequest }) => void;
   /**
    * Whether enough has come of a reply that may never end. Called for its head with an empty text, then with each piece.
-   * @param soFar all that has come; making it takes the longer, the more that is.
+   * @param soFar makes a reply of all that has come, which takes longer the more that is.
    */
   readonly isEnough: (piece: string, soFar: () => HttpReply) => boolean;
-  /** The step's time is over: what has come of a reply counts. */
+  /** Aborted when the step's time is over; what has come of a reply then counts. */
   readonly timeout: AbortSignal;
-  /** A reply that may never end can no longer be as expected; undefined where that is no matter of time. */
+  /** Aborted when a reply that may never end can no longer be in time; undefined if it has no time limit. */
   readonly late: AbortSignal | undefined;
   /** Whether the reply's SHA-256 is wanted, for which all of it is read. */
   readonly hashes: boolean;
@@ -55,7 +55,7 @@ const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
  * Sends a request and reads its reply. Of the step's own headers, none but the body's type goes to another origin after a
  * redirect: they may contain secrets.
  *
- * @throws StepFault where no reply comes, what `timeout` was aborted with before one began, and what `signal` was aborted with.
+ * @throws StepFault when no reply comes; the reason of `timeout` if it aborts before a reply begins; the reason of `signal`.
  */
 export async function sendRequest(
   first: HttpRequest,
@@ -93,12 +93,12 @@ export async function sendRequest(
   }
 }
 
-/** What may be done a second time without harm, as HTTP has it. */
+/** Whether a request may be sent twice without harm (RFC 9110, 9.2.2). */
 const isRepeatable = (method: string) => method !== "POST" && method !== "PATCH";
 
 /**
- * A connection may be used again, and its server may have closed it just then: a request that may be repeated is sent once
- * more by a new one. Any other has a new one at once.
+ * Sends a repeatable request on an open connection and, if its server had just closed that, once more on a new one. Any other
+ * request gets a new connection at once.
  */
 async function sendOnce(
   request: HttpRequest,
@@ -116,7 +116,7 @@ async function sendOnce(
       signal,
       ...unlimited,
     });
-  // The library heeds the signal only once the connection is there: TLS, or a proxy's tunnel, may never be.
+  // The library heeds the signal only once it is connected, and a TLS handshake or a proxy's tunnel may never be complete.
   using _ = addAbortListener(signal, () => connection.end(url));
   const used = isRepeatable(method) ? connection.used(url) : undefined;
   if (used === undefined) return await by(connection.fresh(url));
@@ -127,7 +127,7 @@ async function sendOnce(
   });
 }
 
-/** The headers as they are sent: with the session's cookies, of which one that is written goes first. */
+/** The headers as they are sent: with the session's cookies after those that the step writes. */
 async function headersOf(
   { headers, url, body }: HttpRequest,
   session: SendDeps["session"],
@@ -184,7 +184,7 @@ async function readReply(
     ),
   );
   const headers = new Map([...headerValues].map(([name, values]) => [name, values.join(", ")]));
-  // Such a reply ends when its reader has had enough.
+  // An event stream ends when its reader has had enough.
   const isStream = /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
   const decoder = decoderFor(new Uint8Array(), headers.get("content-type"));
   const pieces: Uint8Array[] = [];
@@ -241,7 +241,7 @@ export function describeConnectionProblem(url: URL, error: unknown, peer: Peer =
     case "UND_ERR_SOCKET":
     case "ERR_HTTP2_STREAM_ERROR":
     case "ERR_HTTP2_SESSION_ERROR":
-      // The library takes no such reply that wasn't asked for.
+      // The library rejects such a reply if it wasn't asked for.
       if (/^bad (?:response|upgrade)$/.test(message))
         return `${url.host} sent 100 Continue or 101 Switching Protocols, which nobody asked for`;
       return `${url.host} closed the connection before its reply was complete`;
@@ -266,14 +266,14 @@ export function describeConnectionProblem(url: URL, error: unknown, peer: Peer =
       if (message.startsWith("Proxy "))
         return `the way to ${url.host} was refused by ${peer.host} (${/\d{3}/.exec(message)?.[0] ?? message})`;
       if (error instanceof errors.HTTPParserError) return describeFault(url, message);
-      // What the library's own checks say of a status as 099; where it is bundled, Node finds no words for it.
+      // The library's assertion fails for a status such as 099; in the bundle, Node throws a SyntaxError instead.
       if (code === "ERR_ASSERTION" || error instanceof SyntaxError)
         return `the reply of ${url.host} breaks HTTP, perhaps by its status, which is from 100 to 599`;
       return `the request to ${url.host} failed: ${message}${code === undefined ? "" : ` (${code})`}`;
   }
 }
 
-/** What of a reply breaks HTTP, in the parser's own words, which stand in brackets. */
+/** How a reply breaks HTTP, in the parser's own words, which its message has in parentheses. */
 function describeFault({ host }: URL, message: string): string {
   const fault = /\(([^)]*)\)$/.exec(message)?.[1] ?? message;
   if (fault.startsWith("Expected HTTP/")) return `what answers at ${host} isn't HTTP`;

@@ -42,7 +42,7 @@ export interface LaunchDeps {
   readonly onStep: (step: LaunchedStep, index: number) => void;
   readonly onOutput: (output: StepOutput) => void;
   readonly onArtifact: (artifact: SavedArtifact) => void;
-  /** Called with the pipeline file and the inputs before the first step, and with the outputs once it has succeeded, where there are any. */
+  /** Called with the pipeline file and the inputs before the first step, and with any outputs once the run has succeeded. */
   readonly onValues: (values: RunValues) => void;
 }
 
@@ -57,13 +57,13 @@ export interface RunningJob {
   /** Never rejects, and resolves only when no process of the run is left. */
   readonly ended: Promise<RunnerEnd>;
   /**
-   * Ends the run's processes: SIGTERM, the grace time, SIGKILL. Further calls do nothing.
-   * @param cleanUpMilliseconds only its steps end, and it may clean up for so long before it ends by itself.
+   * Ends the run's processes: SIGTERM, the grace time, SIGKILL.
+   * @param cleanUpMilliseconds ends only its steps, and lets it clean up for so long; another call without it ends that too.
    */
   stop(cleanUpMilliseconds?: number): void;
 }
 
-/** A run in a process of its own, which may have to hear that it may live on. */
+/** A run in a process of its own whose lifetime can be extended. */
 export interface LaunchedRun extends RunningJob {
   /** Tells the run's process that it may live longer, see `RunnerJob.livesUntil`. */
   live(livesUntil: number): void;
@@ -101,9 +101,9 @@ class Launch implements LaunchedRun {
   readonly #runner: RunnerProcess;
   readonly #errors = new OutputTail();
   readonly #traces: RunTraces;
-  /** Since when, by the index. */
+  /** When each running step started, by its index. */
   readonly #running = new Map<number, string | undefined>();
-  /** The steps that there is something to say of. */
+  /** The steps that were reported. */
   readonly #reached = new Set<number>();
   readonly #gone = new AbortController();
   #end: RunnerEnd | undefined;
@@ -204,7 +204,7 @@ class Launch implements LaunchedRun {
         this.#deps.onValues(message);
         return;
       case "outputs":
-        // Not kept of a run that was stopped during its cleanup.
+        // Dropped for a run that was stopped during its cleanup.
         if (this.#end === undefined) this.#deps.onValues(message);
         return;
       case "output":
@@ -231,12 +231,12 @@ class Launch implements LaunchedRun {
     const step = this.#job.pipeline.steps[index];
     if (step === undefined) return;
     const { name, type, isCleanup } = step;
-    // So that the steps that are told of stand at their own index.
+    // First reports the steps that weren't reached, so that each reported step is at its own index.
     if (isCleanup) this.#leaveOut(false);
     this.#deps.onStep({ name, type, ...(isCleanup && { cleanup: isCleanup }), ...change }, index);
   }
 
-  /** Says of the steps that are left how they ended. What a run that died would have reached isn't known. */
+  /** Reports how the remaining steps ended. For a run that died, it isn't known which it would have reached. */
   #endSteps(end: RunnerEnd): void {
     const stoppedAt = this.#deps.now().toISOString();
     const status = end.kind === "died" ? "lost" : "stopped";
@@ -245,7 +245,7 @@ class Launch implements LaunchedRun {
     this.#leaveOut(true);
   }
 
-  /** Says that the steps that nothing is said of yet are not reached: those that clean up only once the run is over. */
+  /** Reports each step that wasn't reported yet as not reached; those that clean up only once the run is over. */
   #leaveOut(isOver: boolean): void {
     for (const [index, { isCleanup }] of this.#job.pipeline.steps.entries())
       if (!this.#reached.has(index) && (isOver || !isCleanup))

@@ -3,11 +3,11 @@ import { commitSchema, ranPipelineSchema } from "../../contract/changes.ts";
 import { passedOn } from "../../contract/runners.ts";
 import { resourceTypeNames } from "../../pipeline/types/resourceTypeNames.ts";
 
-/** What a runner's process says to the service. Apart from `protocol.ts`, so that a runner needn't load what reads it. */
+/** The messages of a runner's process to the service. Not in `protocol.ts`, so that a runner needn't load the schemas. */
 
 const texts = z.array(z.string());
 
-/** A run that didn't happen. Texts are masked, and have an expression as the file writes it where only a run knows its value. */
+/** The result of a dry run. Texts are masked, and show an expression as the file writes it where only a run knows its value. */
 export const dryRunSchema = z.object({
   inputs: z.record(z.string(), z.string()),
   /** Why a run would fail before its first step. */
@@ -17,17 +17,17 @@ export const dryRunSchema = z.object({
       name: z.string(),
       use: z.string(),
       type: z.enum(resourceTypeNames),
-      /** It is of `finally`. */
+      /** Whether the step is one of `finally`. */
       cleanup: z.optional(z.literal(true)),
       /** Why it wouldn't run. */
       skipped: z.optional(z.string()),
       /** When, how often and for what it would run. */
       conditions: texts,
-      /** What it would send or run, a line each. */
+      /** What it would send or run, one per line. */
       does: texts,
-      /** Why it would fail; each is told of the first step alone. */
+      /** Why it would fail; a problem of several steps is reported only for the first. */
       problems: texts,
-      /** What isn't there yet, but may be once it runs; likewise. */
+      /** What is missing, but may be there once the step runs; likewise. */
       warnings: texts,
     }),
   ),
@@ -42,7 +42,7 @@ const outcome = z.enum(["succeeded", "failed"]);
 export type OutputStream = StepOutput["stream"];
 
 export const messageSchema = z.discriminatedUnion("kind", [
-  /** A step as it is now. Stopped: it had to end so that the run cleans up. */
+  /** A step as it is now. `stopped`: it had to end so that the run can clean up. */
   z.object({
     kind: z.literal("step"),
     index,

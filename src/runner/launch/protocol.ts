@@ -4,7 +4,7 @@ import type { InputValues } from "../../contract/inputs.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 
 /**
- * The protocol between the service and a runner's process, one JSON value a line: one job to the runner, its life signs
+ * The protocol between the service and a runner's process, one JSON value per line: one job to the runner, its life signs
  * and an order to clean up, and messages to the service. The job's pipe stays open; when it closes, the runner ends the run.
  */
 export interface Job extends RunnerJob {
@@ -18,15 +18,15 @@ export interface LifeSign {
   readonly livesUntil: number;
 }
 
-/** A line after the job: the steps are to end now, and what cleans up is to run. */
+/** A line after the job: the steps are to end now, and the cleanup steps are to run. */
 export interface CleanupOrder {
-  /** When that has to be over, in `machineMilliseconds`. */
+  /** When the cleanup has to be over, in `machineMilliseconds`. */
   readonly cleanUpUntil: number;
 }
 
 /**
- * Milliseconds that no clock change moves, and the same in all processes of a machine: what is read late from a pipe then means
- * what it meant when it was written. They stand still while the machine sleeps.
+ * Monotonic milliseconds, the same in all processes of a machine, so that a time read late from a pipe still means what it meant
+ * when it was written. They stand still while the machine sleeps.
  */
 export function machineMilliseconds(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000;
@@ -38,7 +38,7 @@ export interface RunnerJob {
   /** The project's folder, absolute. */
   readonly root: string;
   readonly pipeline: Pipeline;
-  /** The texts of the file that `pipeline` is of, and of its parts; left out, they aren't kept. */
+  /** The texts of the pipeline's file and of the files that it includes; left out, they aren't kept. */
   readonly source?: RanPipeline;
   /** Whether the folder holds only the files that came with the start, and so none that git ignores. */
   readonly isSnapshot?: boolean;
@@ -57,24 +57,24 @@ export interface RunnerJob {
   readonly livesUntil?: number;
   /** When the steps end by themselves so that the run cleans up, likewise: the time limit without the cleanup's part of it. */
   readonly cleanUpAt?: number | undefined;
-  /** Complete but for those that the run finds out. */
+  /** Complete, except for those that the run evaluates when it begins. */
   readonly inputs?: InputValues | undefined;
-  /** What expressions know of the run beside its id and pipeline. `startedAt` is when it was made. */
+  /** What expressions know of the run besides its id and pipeline. `startedAt` is when it was created. */
   readonly project?: string | undefined;
   readonly startedAt?: string | undefined;
 }
 
-/** What to look at without a run. */
+/** The job of a dry run. */
 export interface DryJob
   extends Pick<RunnerJob, "root" | "pipeline" | "inputs" | "project" | "fromStep" | "environment"> {
   /** Whether to connect to the hosts and databases that steps name. */
   readonly isConnecting: boolean;
 }
 
-/** The argument with which the runner's program reads a list of jobs and writes what it found of each. */
+/** The argument with which the runner's program reads a list of jobs and writes the result of each one's dry run. */
 export const dryRunArgument = "--dry-run";
 
-/** The argument with which the runner's program is the process of SQLite. */
+/** The argument with which the runner's program is the process that runs SQLite. */
 export const sqliteArgument = "--sqlite";
 
 /**

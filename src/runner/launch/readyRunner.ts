@@ -25,12 +25,12 @@ export interface RunnerProgram {
   readonly execPath: string;
   /** The runner's program, `main.ts` of this folder once it is built. */
   readonly runnerPath: string;
-  /** That of the steps, and the source of `${{ env.NAME }}`, unless a start brings its own. */
+  /** The environment of the steps, and the source of `${{ env.NAME }}`, unless a start brings its own. */
   readonly env: Environment;
   readonly processes: ProcessTable;
 }
 
-/** What Node.js reads of its environment as it begins: whom its connections trust. */
+/** The variables that Node.js reads only as it starts: which certificates its connections trust. */
 const trusting = [
   "NODE_EXTRA_CA_CERTS",
   "NODE_TLS_REJECT_UNAUTHORIZED",
@@ -60,8 +60,8 @@ export class ReadyRunner implements Disposable {
   }
 
   /**
-   * A run is likely to begin soon: starts a process unless one waits. It is given up after five minutes.
-   * @param environment see `RunnerJob`; undefined where the run isn't known yet, and then any that waits will do.
+   * Starts a process unless one waits, since a run is likely to begin soon. Unused, it is ended after five minutes.
+   * @param environment see `RunnerJob`; undefined where the run isn't known yet: then any process that waits will do.
    */
   prepare(environment?: readonly string[]): void {
     if (this.#isDisposed) return;
@@ -78,7 +78,7 @@ export class ReadyRunner implements Disposable {
         if (this.#ready === runner) this.#ready = undefined;
       });
     } catch {
-      // Ignored: whoever takes one is told.
+      // Ignored: `take` throws it.
     }
   }
 

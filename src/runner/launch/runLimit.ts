@@ -16,7 +16,7 @@ interface RunLimitDeps {
   readonly onReached: (stepsMilliseconds?: number) => void;
 }
 
-/** How much of a run's time limit is the cleanup's: of one that is shorter than the file's half at most, the rest is the steps'. */
+/** The cleanup's part of a run's time limit: if the limit is shorter than the file's, half of it at most. */
 export function cleanupPart(
   limitMilliseconds: number,
   { timeLimitSeconds, cleanupMilliseconds = 0 }: Pick<Pipeline, "timeLimitSeconds" | "cleanupMilliseconds">,
@@ -40,7 +40,7 @@ export class RunLimit implements Disposable {
     this.#cancelTimer = clock.after(steps, () => deps.onReached(cleanupMilliseconds > 0 ? steps : undefined));
   }
 
-  /** The run cleans up by itself, for which it has the rest of its time. */
+  /** Called when the run cleans up by itself, for which it has the rest of its time. */
   cleaningUp(): void {
     if (this.#isStopped) return;
     this.#cancelTimer();
@@ -48,7 +48,7 @@ export class RunLimit implements Disposable {
     this.#cancelTimer = clock.after(this.#endsAt - clock.monotonic(), () => onReached());
   }
 
-  /** Ends the steps and lets the run clean up, as far as there is time; called again, ends it. */
+  /** Ends the steps and lets the run clean up, as far as there is time; called again, ends the cleanup. */
   stop(): void {
     const { clock, job, cleanupMilliseconds } = this.#deps;
     const rest = this.#endsAt - clock.monotonic();

@@ -4,7 +4,7 @@ import { type Effort, SecretSearch, searchSteps } from "./secretSearch.ts";
 
 const stars = "***";
 
-/** In characters: who guards a secret has a longer one. */
+/** In characters. A shorter secret may be found within a word by chance; a real one is usually longer. */
 const longestShort = 8;
 /** How many characters that may begin a secret are hidden where the text may have been cut. */
 const shortestBeginning = 3;
@@ -13,7 +13,7 @@ function isLetter(sign = ""): boolean {
   return /^\p{L}$/u.test(sign);
 }
 
-/** Masks secrets in all that is shown, also where they are encoded or escaped. */
+/** Masks secrets in all that is shown, even where they are encoded or escaped. */
 export class Mask {
   #secrets: Secrets;
   #hidesAll = false;
@@ -34,7 +34,7 @@ export class Mask {
     return mask;
   }
 
-  /** Masks each text as a whole from here on, since what is secret in it can't be told; not a stream. */
+  /** Masks each text as a whole from here on, since it isn't known what is secret in it; streams are masked as before. */
   hideAll(): void {
     this.#hidesAll = true;
   }
@@ -67,7 +67,7 @@ export class Mask {
   }
 }
 
-/** The secrets of a run, which become more. */
+/** The secrets of a run, to which more may be added. */
 class Secrets {
   cutsWords = false;
   readonly search = new SecretSearch();
@@ -167,7 +167,7 @@ class MaskedStream {
   }
 }
 
-/** A file's bytes; where a secret is in a text, in UTF-8, UTF-16 or an encoding of single bytes, that text masked. */
+/** A file's bytes or, if it is a text with a secret, that text masked. Reads UTF-8, UTF-16 and single-byte encodings. */
 export function maskedBytes(
   bytes: Uint8Array,
   mask: Pick<Mask, "hide">,
@@ -178,7 +178,7 @@ export function maskedBytes(
   return { isText: true, content: masked === text ? bytes : masked };
 }
 
-/** @returns undefined for what is no text: bytes that are no UTF-8, among which is NUL. */
+/** @returns undefined for what isn't text: bytes that aren't UTF-8 and contain NUL. */
 function textOf(bytes: Uint8Array): string | undefined {
   const decode = (encoding: string, fatal = false) =>
     new TextDecoder(encoding, { fatal, ignoreBOM: true }).decode(bytes);
@@ -193,7 +193,7 @@ function textOf(bytes: Uint8Array): string | undefined {
 
 const deepest = 500;
 
-/** JSON in which all is masked, and which stays JSON. @returns undefined for a text that is none, or that can't be written again. */
+/** JSON with all values in it masked, still valid. @returns undefined for a text that isn't JSON, or can't be written again. */
 export function maskedJson(text: string, mask: Mask): string | undefined {
   const parsed = parseJson(text);
   if (parsed === undefined) return undefined;

@@ -17,8 +17,8 @@ const shortestPart = 8;
 const base64 = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "+-", "/_"];
 
 /**
- * The forms of values, but for those that are known already: as it is and in the other case, in hex, and in Base64 at any offset; so
- * also what `secretsIn` finds in it. As it is alone, within quotes, and an address as browsers and servers write it.
+ * The forms of the values that aren't known yet. Each secret that `secretsIn` finds in them: as it is, in either case, in hex,
+ * and in Base64 at any offset. Only as they are: secrets within quotes, and addresses as browsers and servers write them.
  */
 export function formsOf(
   values: readonly string[],
@@ -41,8 +41,8 @@ export function unknown(texts: Iterable<string>, known: Set<string>): string[] {
 }
 
 /**
- * The values, each also without the white space around it, the lines of one of several lines, the texts in one that is JSON, and the
- * password in an address.
+ * The values; each also without the white space around it, each of its lines if it has several, the texts in it if it is JSON,
+ * and the password in it if it is an address.
  */
 export function secretsIn(values: Iterable<string>): ReadonlySet<string> {
   const secrets = [...values]
@@ -52,8 +52,8 @@ export function secretsIn(values: Iterable<string>): ReadonlySet<string> {
 }
 
 /**
- * A value with its quotes as they are within quotes: in a shell, as `set -x` and `ls` show it, and as Python quotes for one; in SQL
- * and YAML; in CSV. And as a server reads a header with letters beyond ASCII.
+ * A value with its quotes as they are escaped within quotes: by a shell's `set -x` and by `ls`, by Python for a shell; in SQL
+ * and YAML; in CSV. Also as a server reads a header with letters beyond ASCII.
  */
 function asQuoted(value: string): string[] {
   const single = ["'\\''", `'"'"'`, "''"].map((quote) => value.replaceAll("'", quote));
@@ -84,7 +84,7 @@ function passwordsIn(value: string): string[] {
   });
 }
 
-/** The texts and numbers in a list or a map as JSON, which expressions take out of it. */
+/** The texts and numbers in a list or a map as JSON, from which expressions may take them. */
 function textsIn(value: string): string[] {
   const parsed = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
   return [...leavesIn([parsed?.value ?? null])].filter(({ length }) => length >= shortestPart);
@@ -112,8 +112,8 @@ function formsOfOne(secret: string): SecretForm[] {
   );
   const hex = [...bytes.toString("hex")].map((digit) => digit + (digit > "9" ? digit.toUpperCase() : ""));
   const encoded = [hex, ...[0, 1, 2].map((before) => inBase64(bytes, before)), ...inJson];
-  // Encoders break a long text into lines.
-  // In the other case a short one would match inside words.
+  // Encoders break a long text into lines, so line ends are ignored.
+  // A short secret in the other case would match inside words.
   const own = asItIs(secret);
   const inAnyCase = secret.length < shortestPart ? own : { ...own, units: own.units.map(inBothCases) };
   return [inAnyCase, ...encoded.map((units) => ({ units, ignored: "\r\n" }))];

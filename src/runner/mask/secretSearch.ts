@@ -11,7 +11,7 @@ const charactersPerStep = 16;
 /** The state of a search between two pieces of a stream. */
 export interface Effort {
   readonly left: number;
-  /** Whether they ran out at a possible secret; the rest of its line is masked unread. */
+  /** Whether the steps ran out at a possible secret; the rest of its line is masked unread. */
   readonly hidesLine: boolean;
 }
 
@@ -109,7 +109,7 @@ export class SecretSearch {
   #endFrom(from: number, scan: TextScan): number {
     const { escaped } = scan;
     const beginning = escaped.text.slice(from, from + 2);
-    // Many secrets have the first character, of which few have the next one too.
+    // Many secrets have the same first character; few have the same second one too.
     const isPlain = !isSpecial(beginning.charCodeAt(0)) && !isSpecial(beginning.charCodeAt(1));
     let longest = from;
     let tried = "";
@@ -241,7 +241,7 @@ function isUnit(wanted: string | undefined, unit: number): boolean {
   return wanted.length === 1 ? wanted.charCodeAt(0) === unit : wanted.includes(String.fromCharCode(unit));
 }
 
-/** Whether the unit may begin an escape or what nobody sees, is a line end, or is past the text's end. */
+/** Whether the unit may begin an escape or an invisible sequence, is a line end, or is past the text's end. */
 function isSpecial(unit: number): boolean {
   return isIntroducer(unit) || isInvisible(unit) || unit === 0x0a || unit === 0x0d || Number.isNaN(unit);
 }

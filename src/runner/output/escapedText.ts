@@ -29,8 +29,8 @@ export function isIntroducer(unit: number): boolean {
 }
 
 /**
- * Whether nobody sees the unit, or a sequence that may begin with it: of a terminal, a control character but tabs and line ends,
- * a space without width. What shows an output leaves these out, which joins what stands around them.
+ * Whether the unit, or a sequence that may begin with it, is invisible: a terminal's sequence, a control character other than
+ * tabs and line ends, a zero-width space. Whatever shows an output leaves these out, which joins the text around them.
  */
 export function isInvisible(unit: number): boolean {
   known[unit] ||= unseenUnit.test(String.fromCharCode(unit)) ? 2 : 1;
@@ -38,11 +38,11 @@ export function isInvisible(unit: number): boolean {
 }
 
 const unseenUnit = new RegExp(`(?![\\t\\n\\r])(?:[${controlCharacters}]|${invisible})`, "u");
-/** For each unit 1 or 2, once it was asked: every character of an output is. */
+/** A cache, since every character of an output is looked up: 1 for a visible unit, 2 for an invisible one. */
 const known = new Uint8Array(0x1_0000);
-/** One such sequence, as the colour of a match. */
+/** One invisible sequence, such as the colour of a match. */
 const unseenSequence = new RegExp(`^(?:${escapeSequences.source}|${invisible})`, "u");
-/** How many of them may stand between two characters of a secret, and how long one may be. */
+/** How many of them may be between two characters of a secret, and how long one may be. */
 const most = { sequences: 8, length: 104 } as const;
 
 /** A text whose parts may be escaped. It isn't known how, so each position has all its possible readings. */
@@ -93,7 +93,7 @@ export class EscapedText {
     for (const begun of found.slice()) this.#escapes(begun, depth - 1, found);
   }
 
-  /** Where something is seen again; undefined where that is too far. */
+  /** The position of the next visible character; undefined where that is too far. */
   #pastInvisible(from: number): number | undefined {
     let at = from;
     for (let count = 0; count < most.sequences; count += 1) {
@@ -150,7 +150,7 @@ export class EscapedText {
     }
   }
 
-  /** A UTF-8 character whose bytes are escaped one by one; `at` is behind the first byte's introducer. */
+  /** A UTF-8 character whose bytes are escaped one by one; `at` is after the first byte's introducer. */
   #utf8(at: number, depth: number, found: Reading[]): void {
     const first = this.#hex(at, 2);
     if (first === undefined) return;

@@ -1,6 +1,6 @@
 import { escapeSequences } from "../../text/escapeSequences.ts";
 
-/** A pattern of what is there and nobody sees: soft hyphens, zero-width spaces, and a byte-order mark within a text. */
+/** A pattern of invisible characters: soft hyphens, zero-width spaces, and a byte-order mark within a text. */
 export const invisible = "[\\u00ad\\u200b\\u2060\\ufeff]";
 
 const allInvisible = new RegExp(invisible, "g");
@@ -18,7 +18,7 @@ const toLineStart = new RegExp(`(?:${esc}\\[|\u009b)[01]?G`, "g");
  * What a person reads of a program's output: without escape sequences and characters that nobody sees; of a line that was
  * overwritten, such as a progress bar, the last state. Lines end with `\n`.
  *
- * @param text of whole lines, but for the last.
+ * @param text of complete lines, except perhaps the last.
  */
 export function readableText(text: string): string {
   return text
@@ -27,19 +27,19 @@ export function readableText(text: string): string {
     .join("\n");
 }
 
-/** Of a line that was overwritten what follows its last carriage return, but for those at its end. */
+/** The last state of a line that was overwritten: what follows its last carriage return, except for those at its end. */
 export function lastState(line: string): string {
-  // In UTF-16, which `wsl.exe` prints, each of them is followed by a NUL.
+  // In UTF-16, which `wsl.exe` prints, each carriage return is followed by a NUL.
   const end = line.replace(toLineStart, "\r").replace(/[\r\0]+$/, "");
   return end.slice(end.lastIndexOf("\r") + 1);
 }
 
-/** Backspaces stay: they go over what is seen alone, not over the sequences of a spinner's colours. */
+/** Keeps backspaces, which are applied afterwards: they go back over visible characters only, not over sequences. */
 function withoutSequences(line: string): string {
   return line.replace(escapeSequences, (sequence) => (sequence === "\b" ? sequence : ""));
 }
 
-/** With the characters of which a backspace lets others take the place, as those of a spinner. */
+/** Applies backspaces, after which other characters take the place of those before, as in a spinner. */
 function withBackspaces(line: string): string {
   if (!line.includes("\b")) return line;
   const written: string[] = [];

@@ -31,7 +31,7 @@ export function searchFor(expectation: TextExpectation): (text: string) => boole
   return (text) => isIn(wholeText(expectation, text));
 }
 
-/** A block of YAML ends with a line end, which the last line of a text may lack; a pattern would find a line more. */
+/** Ends a text with a line end, since an expected YAML block has one; not for a pattern, which would find one more line. */
 function wholeText({ kind }: Pick<TextExpectation, "kind">, text: string): string {
   return kind === "contains" ? `${text}\n` : text;
 }
@@ -42,12 +42,12 @@ function searchPartFor(expectation: TextExpectation): (text: string) => boolean 
   const asWritten = searchAs(expectation, (written) => written);
   return (text) => {
     const shown = asSeen(text);
-    // An expected text may begin with a sign that joins the letter before it, and a pattern may say which space it means.
+    // Also as written: an expected text may begin with a combining mark, and a pattern may mean a certain kind of space.
     return seen(shown) || (shown !== text && asWritten(text));
   };
 }
 
-/** Nobody sees whether `é` is one character or two, which kind of space there is, as in `3:05 PM`, or by what a line ends. */
+/** Nobody sees whether `é` is one character or two, which kind of space there is, as in `3:05 PM`, or how a line ends. */
 function asSeen(text: string): string {
   return text
     .normalize()
@@ -65,7 +65,7 @@ function searchAs(expectation: TextExpectation, form: (written: string) => strin
   return (text: string) => search(text) !== null;
 }
 
-/** How long what is found of a text may be: with each letter and line end in as many characters as it can have. */
+/** The longest form in which a text may be found: with each letter and line end in as many characters as it can have. */
 function longestFound(text: string): number {
   return text.normalize("NFD").replaceAll("\n", "\r\n").length;
 }
@@ -100,8 +100,8 @@ function searchLines(pattern: RegExp, written: string): (text: string) => RegExp
 }
 
 /**
- * A pattern with catastrophic backtracking would block the process, so what matches one runs as a script of `node:vm`, which V8
- * can interrupt within a match. The function throws what `wasInterrupted` knows when the work takes longer than a second.
+ * Runs the work as a script of `node:vm`, which V8 can interrupt within a match: catastrophic backtracking of a pattern would
+ * block the process. The function throws an error that `wasInterrupted` recognises when the work takes longer than a second.
  */
 export function interruptible(work: () => void): () => void {
   const script = new Script("work()");
@@ -119,18 +119,18 @@ export function wasInterrupted(error: unknown): boolean {
   );
 }
 
-/** In characters: in a longer line a text is looked for piece by piece, and a pattern not at all, whose ends are the line's. */
+/** In characters. A longer line is searched piece by piece for a text; for a pattern not at all, which needs the line's ends. */
 const longestLine = { contains: 64 * 1024, matches: 10 * 1024 * 1024 } as const;
 
-/** Searches an output as a person reads it, or a stream as it comes, for what is expected. It holds no more than the line that has begun. */
+/** Searches an output as a person reads it, or a stream as it comes, for what is expected. Keeps only the unfinished line. */
 export class OutputSearch {
   readonly #isIn: (text: string) => boolean;
   readonly #kind: TextExpectation["kind"];
   readonly #isAsItComes: boolean;
-  /** How much of the text before a line may belong to a text that is found. */
+  /** How many characters before a line may belong to a text that is found. */
   readonly #overlap: number;
   #before = "";
-  /** Of the line that has begun. */
+  /** The unfinished line. */
   #pieces: string[] = [];
   #length = 0;
   #found: boolean | PatternFault = false;
@@ -173,10 +173,10 @@ export class OutputSearch {
     return this.#found || this.#isIn(this.#before + this.#read(this.#pieces.join("")));
   }
 
-  /** What was overwritten already is let go. */
+  /** Drops what is already overwritten in the unfinished line. */
   #shorten(): void {
     const whole = this.#pieces.join("");
-    // One at the end may be followed by what overwrites the line.
+    // A carriage return at the end may be followed by what overwrites the line.
     const line = this.#isAsItComes ? whole : lastState(whole) + (whole.endsWith("\r") ? "\r" : "");
     this.#pieces = [line];
     this.#length = line.length;

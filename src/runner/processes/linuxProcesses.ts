@@ -21,7 +21,7 @@ interface LinuxEntry extends ProcessEntry, Stat {
 
 type IsOurs = (entry: Omit<LinuxEntry, "isOurs">) => boolean;
 
-/** How often what has started while `/proc` was read is read as well. A machine on which more starts all the time must not hold the scan. */
+/** The most rounds of reading processes that started while `/proc` was read: on a busy machine there may always be more. */
 const mostRounds = 20;
 
 /**
@@ -43,7 +43,7 @@ export class LinuxProcesses implements ProcessTable {
   }
 
   async processesOf(run: RunTraces): Promise<readonly number[]> {
-    // Read first and always counted: only when this is empty, the cgroup is.
+    // Read first and always counted: the cgroup is empty only when this is.
     const enclosed = run.cgroup === undefined ? [] : (this.cgroups?.members(run.cgroup) ?? []);
     const inside = new Set(enclosed);
     const oldest = this.#ticksOf(run.runnerBirth);
@@ -69,7 +69,7 @@ export class LinuxProcesses implements ProcessTable {
     try {
       await once(spawn("prlimit", words, { stdio: "ignore", timeout: 1000 }), "close");
     } catch {
-      // Ignored: the program isn't there, or may not set it. Thrown at once where the PATH names a file.
+      // Ignored: the program is missing, or may not set it. `spawn` throws at once where the PATH names a file.
     }
   }
 
@@ -110,18 +110,18 @@ export class LinuxProcesses implements ProcessTable {
     const stat = parseStat(readIfThere(join(this.#folder, String(pid), "stat")));
     if (stat === undefined) return undefined;
     const entry = { pid, ...stat, birth: `${stat.ticks}${this.#boot}` };
-    // At once: it may be gone before the rest is read.
+    // Asked at once: the process may be gone before the rest is read.
     return { ...entry, isOurs: isOurs(entry) };
   }
 
-  /** Of a start time, in clock ticks since this boot; 0 where that isn't known. */
+  /** A start time in clock ticks since this boot; 0 where it isn't known or is of another boot. */
   #ticksOf(birth: string | undefined): number {
     return birth?.endsWith(this.#boot) ? Number.parseInt(birth, 10) : 0;
   }
 
   /** Whether it has the run's marker, or the run's limit on locks: a process can hide its environment, but not its limits. */
   #isMarked(pid: number, runId: string): boolean {
-    // Synchronously: a thread for each of them takes six times as long.
+    // Synchronous: in threads, these reads take six times as long.
     const read = (name: string) => readIfThere(join(this.#folder, String(pid), name)) ?? "";
     return (
       read("environ").split("\0").includes(`${runMarker}=${runId}`) ||

@@ -28,9 +28,9 @@ export interface ProcessTable {
    * The rest has to be killed one by one.
    */
   killAtOnce?(run: RunTraces): void;
-  /** Marks the caller, and with it all that it starts from then on, as of the run: for where there is no cgroup. */
+  /** Marks the caller, and all that it starts from then on, as processes of the run. For systems without cgroups. */
   mark?(runId: string): Promise<void>;
-  /** Where the system has them. */
+  /** Undefined where the system has none. */
   readonly cgroups?: RunCgroups | undefined;
 }
 

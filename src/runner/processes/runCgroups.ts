@@ -96,7 +96,7 @@ export class RunCgroups {
     }
   }
 
-  /** @returns whether the cgroup is gone: it has no process. */
+  /** Removes a cgroup that has no process. @returns whether it is gone. */
   removeEmpty(folder: string): boolean {
     return [...subfolders(folder).toReversed(), folder].map(isRemoved).every(Boolean);
   }
@@ -112,7 +112,7 @@ export class RunCgroups {
   }
 }
 
-/** Of a runner, not of its run: to enter a cgroup takes long, so a runner that is kept ready has done it. */
+/** Named after a runner, not its run: entering a cgroup is slow, so a runner that is kept ready has done it already. */
 function nameOf({ pid, birth }: RunnerIdentity): string {
   return `pipeline-runs-${pid}-${birth.replaceAll(/[^\w-]/g, "_")}`;
 }

@@ -1,6 +1,6 @@
 /** The pauses between two scans, in milliseconds; longer only after a slow scan. */
 const pauses = { shortest: 10, longest: 250 } as const;
-/** A pause is at least this many times as long as the scan before it, which bounds the load on a busy machine; less long where one is asked for. */
+/** A pause is at least this many times as long as the scan before it, which bounds the load; shorter if a scan is asked for. */
 const restFactor = { asked: 4, otherwise: 50 } as const;
 
 interface RepeatedScan extends Disposable {
@@ -37,7 +37,7 @@ export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
   };
   return {
     look() {
-      // One that is asked for already isn't put off.
+      // A scan that is asked for already isn't put off.
       const isComing = isScanning || isAsked;
       isAsked = true;
       if (!isComing) plan(pauses.shortest, pauses.shortest);

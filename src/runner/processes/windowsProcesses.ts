@@ -16,8 +16,8 @@ const query = [
 /**
  * Asks Windows for every process, its parent and its birth. A process keeps its parent's id after the parent has ended
  * and the id was given to another, so births decide: a child is never older than its parent. One whose parent ended
- * before it was ever found is not found. A list takes PowerShell about half a second of the processor, so there are no
- * glances here.
+ * before it was ever found is not found. A list takes PowerShell about half a second of processor time, so there is no
+ * `scan` here.
  */
 export class WindowsProcesses implements ProcessTable {
   readonly canTerminate = false;
@@ -48,9 +48,9 @@ function list(): ReturnType<typeof listing> {
 const consoleHost = "conhost.exe";
 
 /**
- * The run's processes in lines of `<process id> <parent's id> <birth> <name>`, parents before their children, so that none is
- * left to start what was just ended. Those found are added to the run's `seen`, since they tell whose the children of
- * the ended are.
+ * The run's processes in lines of `<process id> <parent's id> <birth> <name>`, parents before their children, so that no
+ * parent is left to start anew what was just ended. Those found are added to the run's `seen`, by which the children of
+ * processes that have ended are recognised.
  *
  * @param lister the process that wrote the list, which is not part of the run.
  */

@@ -19,7 +19,7 @@ export interface DatabaseServer extends Peer {
   readonly database: string;
   /** False for a connection without TLS. */
   readonly tls: false | ConnectionOptions;
-  /** Whether it may do without TLS if it has none. */
+  /** Whether to connect without TLS if the server has none. */
   readonly isTlsOptional: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function databaseServer(
   };
 }
 
-/** A container may run programs as a number that its system has no name for. */
+/** A container may run programs under a user id that has no name. */
 function nameOf(ownName: () => string): string {
   try {
     return ownName();
@@ -109,7 +109,7 @@ async function readCertificate(path: string, root: string): Promise<string> {
 }
 
 /**
- * Opens a session on a server: without TLS on one that has none, where the address allows that.
+ * Opens a session on a server; without TLS if the server has none and the address allows that.
  * @param describe why there is no connection, in a sentence.
  * @throws StepFault
  */
@@ -141,12 +141,12 @@ export async function whileWanted<T>(
   return done;
 }
 
-/** Whether a server has refused a connection since it has no TLS, as the libraries say it. */
+/** Whether a library's error says that the server has refused a connection because it has no TLS. */
 export function isWithoutTls(error: unknown): boolean {
   return codeOf(error) === "HANDSHAKE_NO_SSL_SUPPORT" || /does not support SSL/.test(describeError(error));
 }
 
-/** Whether a connection is gone, as the system and the libraries say it. */
+/** Whether an error of the system or a library says that a connection is gone. */
 export function isLoss(error: unknown): boolean {
   return (
     ["ECONNRESET", "EPIPE", "PROTOCOL_CONNECTION_LOST"].includes(codeOf(error) ?? "") ||

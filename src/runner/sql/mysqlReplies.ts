@@ -27,7 +27,7 @@ export function mysqlToJson(value: unknown, column: FieldPacket | undefined): un
   return type === json || column?.extendedFormat === "json" ? jsonOrText(value) : value;
 }
 
-/** MariaDB can be told not to check what is called JSON. */
+/** MariaDB can be told not to check JSON, so it may be invalid. */
 function jsonOrText(text: string): unknown {
   try {
     return parseExactly(text);
@@ -66,7 +66,7 @@ export function jsonToMysql(value: unknown): ExecuteValues {
   }
 }
 
-/** The library would send a number as a float, which isn't taken behind `limit`. */
+/** The library would send a number as a float, which `limit` doesn't take. */
 function wholeNumber(value: bigint): ExecuteValues {
   const { LONGLONG: longLong } = mysql.TypedParameter;
   if (BigInt.asIntN(64, value) === value) return longLong(value);
@@ -110,7 +110,7 @@ export function describeConnectionProblem(server: DatabaseServer, error: unknown
   return `${host} can't be used: ${message}`;
 }
 
-/** The server's own numbers: dev.mysql.com/doc/mysql-errors/en/server-error-reference.html. Its library's names for them aren't bundled. */
+/** The server's error numbers: dev.mysql.com/doc/mysql-errors/en/server-error-reference.html. Its names aren't bundled. */
 const errors = {
   tooManyConnections: 1040,
   databaseDenied: 1044,
@@ -127,7 +127,7 @@ const errors = {
   onlyWithTls: 3159,
 };
 
-/** Whether a server has undone the whole transaction with a statement of it. */
+/** Whether a server has undone the whole transaction because one of its statements failed. */
 export function isUndone(error: unknown): boolean {
   return errnoOf(error) === errors.deadlock;
 }
@@ -138,7 +138,7 @@ function errnoOf(error: unknown): number | undefined {
     : undefined;
 }
 
-/** Whether a server refuses to prepare a statement, such as `begin` and `create trigger`. Nothing is returned by them. */
+/** Whether a server can't prepare such a statement, for example `begin` or `create trigger`. These return no rows. */
 export function isNotPreparable(error: unknown): boolean {
   return errnoOf(error) === errors.notPreparable;
 }
@@ -170,7 +170,7 @@ export function describeStatementError(
 
 const onlyMysql = "`DELIMITER` is for the program mysql alone; leave it out, a procedure needs none here";
 
-/** Whether what the server can't read stands behind the end of a statement. */
+/** Whether what the server can't parse comes after the end of a statement. */
 function goesOn(text: string, message: string): boolean {
   const [, near = ""] = /near '([\s\S]*)' at line \d+$/.exec(message) ?? [];
   return near !== "" && /;\s*$/.test(text.slice(0, text.indexOf(near)));

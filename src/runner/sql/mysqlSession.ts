@@ -26,7 +26,7 @@ import { describeWrongParams, type Statement } from "./sqlWork.ts";
 
 /** A session on a MySQL or MariaDB server. */
 export class MysqlSession implements ServerSession {
-  /** What commits by itself takes the savepoint away, even when it fails. */
+  /** The savepoint shows whether a statement has committed by itself, which removes it, even if the statement fails. */
   readonly begins = ["begin", `savepoint ${savepoint}`];
   readonly #client: Connection;
   readonly #socket: Socket;
@@ -103,12 +103,12 @@ export class MysqlSession implements ServerSession {
     return (this.#status & inTransaction) === 0;
   }
 
-  /** Ends the whole session: behind a statement that is cancelled alone, a file's next ones would run. */
+  /** Ends the whole session: after a statement that is cancelled alone, the next ones of a file would run. */
   async cancel(signal: AbortSignal): Promise<void> {
     const { client, socket } = await connect(this.#server, signal);
     try {
       await whileWanted(socket, signal, async () => {
-        // Each of the servers behind an address counts its sessions by itself.
+        // Several servers may be behind one address, and each numbers its sessions by itself.
         if ((await machineOf(client)) !== this.#machine) throw new StepFault("another server answers there");
         await readResults(client, () => client.query(`kill ${this.#client.threadId}`));
       });
@@ -145,9 +145,9 @@ export class MysqlSession implements ServerSession {
     return results;
   }
 
-  /** Notes the server's warnings. What a procedure returns comes before its end, which returns nothing. */
+  /** Notes the server's warnings. @returns the last rows: a procedure's end, which comes after its rows, has none. */
   async #noted({ header, last, table }: Results, note: (line: string) => void): Promise<ReadRows> {
-    // Only what returns no rows says how many warnings there are.
+    // Only a result without rows says how many warnings there are.
     if (header?.warningStatus !== 0) {
       const warnings = await this.#query("show warnings");
       for (const row of warnings.last.rows) {
@@ -163,7 +163,7 @@ const warningSchema = z.object({ Level: z.string(), Message: z.string() });
 
 const savepoint = "pipeline_runs_begun";
 
-/** Of a server's status: whether a transaction is open. */
+/** The bit of a server's status that says whether a transaction is open. */
 const inTransaction = 1;
 
 interface Connected {
@@ -178,7 +178,7 @@ async function connect(server: DatabaseServer, signal: AbortSignal): Promise<Con
   const isLocal = isSocket(hostname);
   const socket = isLocal ? createConnection({ path: hostname }) : createConnection({ host: hostname, port });
   socket.setNoDelay(true);
-  // The library has a certificate compared with the name that Node keeps here, but of an address Node keeps none.
+  // The library compares a certificate with the name that Node stores here; for an IP address, Node stores none.
   if (!isLocal) Object.assign(socket, { _host: hostname });
   const client = mysql.createConnection({
     host: hostname,
@@ -189,11 +189,11 @@ async function connect(server: DatabaseServer, signal: AbortSignal): Promise<Con
     database,
     ...(server.tls && { ssl: tlsOf(server.tls) }),
     stream: () => socket,
-    // The step's timeout counts.
+    // Only the step's timeout applies.
     connectTimeout: 0,
     connectAttributes: { program_name: "pipeline-runs" },
     multipleStatements: true,
-    // The server could ask for a file of this machine. A table may be called `count`.
+    // Switched off: a server could ask for files of this machine, and no table could be called `count`.
     flags: ["-LOCAL_FILES", "-IGNORE_SPACE"],
     disableEval: true,
     rowsAsArray: true,
@@ -203,7 +203,7 @@ async function connect(server: DatabaseServer, signal: AbortSignal): Promise<Con
     typeCast: (field, next) =>
       field.type === "GEOMETRY" || field.type === "VECTOR" ? field.buffer() : next(),
   });
-  // Ignored: whatever waits for the server is told, and the next statement reports a lost connection.
+  // Ignored: whatever waits for the server gets the error too, and the next statement reports a lost connection.
   client.on("error", () => {});
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   client.connect((error) => (error === null ? resolve() : reject(withTlsCode(error, client))));
@@ -241,7 +241,7 @@ function tlsOf({
   };
 }
 
-/** The library puts a code of its own in the place of that which tells what is wrong with a certificate. */
+/** Restores the code that says what is wrong with a certificate, which the library replaces by one of its own. */
 function withTlsCode(error: Error, client: object): Error {
   const socket = "stream" in client ? client.stream : undefined;
   const reason: unknown = socket instanceof TLSSocket ? socket.authorizationError : undefined;
@@ -254,7 +254,7 @@ function prepare(client: Connection, text: string): Promise<PrepareStatementInfo
   return promise;
 }
 
-/** How many results of a command are over, which only the library knows. */
+/** How many results of a command are complete; only a private field of the library says so. */
 function resultsOf(command: object): number {
   return "_resultIndex" in command && typeof command._resultIndex === "number" ? command._resultIndex : 0;
 }
@@ -269,7 +269,7 @@ interface Results {
   readonly last: ReadRows;
   /** The last one with rows. */
   readonly table: ReadRows | undefined;
-  /** What the last statement without rows was answered with. */
+  /** The reply to the last statement without rows. */
   readonly header: z.infer<typeof headerSchema> | undefined;
 }
 
@@ -300,7 +300,7 @@ async function readResults(
     reader = undefined;
   };
   const { promise, resolve, reject } = Promise.withResolvers<Results>();
-  // A lost connection tells only itself.
+  // Only the client emits the error of a lost connection.
   client.on("error", reject);
   const command = start();
   command.on("error", (error: unknown) => {

@@ -105,7 +105,7 @@ export function describeConnectionProblem(server: DatabaseServer, error: unknown
 /** What the server says where `params` has more or fewer values than the statement has parameters. */
 const wrongCount = /^bind message supplies (\d+) parameters, but prepared statement .* requires (\d+)$/;
 
-/** What of a file is no statement, as `pg_dump` writes it. */
+/** The lines of a file that aren't statements, as `pg_dump` writes them. */
 const ofPsql = /^(?:\\\w|copy\b[^;]*\bfrom\s+stdin\b)/im;
 const onlyPsql =
   "lines that begin with `\\`, and data behind `copy … from stdin`, are for psql alone; `pg_dump --inserts` writes statements";

@@ -48,7 +48,7 @@ export class PostgresSession implements ServerSession {
     client.on("end", () => {
       this.#isLost = true;
     });
-    // The server closes the connection behind such a message, but only some time later.
+    // After such a message the server closes the connection, but only some time later.
     client.connection.on("errorMessage", ({ code }: pg.DatabaseError) => {
       if (code?.startsWith("57P")) this.#isLost = true;
     });
@@ -124,7 +124,7 @@ export class PostgresSession implements ServerSession {
     // The extended protocol accepts one statement only, with or without parameters.
     const config = { text, values, queryMode: "extended" };
     const { connection } = this.#client;
-    // The library refuses to give `copy … from stdin` data. It has sent its `Sync` by then, which the server has left out.
+    // The library refuses to give `copy … from stdin` data. The server has ignored its `Sync` by then, so it is sent again.
     const sync = () => connection.sync();
     connection.on("copyInResponse", sync);
     return readRows(this.#client, config).finally(() => connection.off("copyInResponse", sync));
@@ -188,7 +188,7 @@ export class PostgresSession implements ServerSession {
   }
 }
 
-/** By `target_session_attrs`, whether a session has to be able to write, or has not to. */
+/** Whether a session has to be able to write, or has to be read-only, by `target_session_attrs`. */
 const writing: Readonly<Record<string, boolean>> = {
   "read-write": true,
   primary: true,
@@ -196,7 +196,7 @@ const writing: Readonly<Record<string, boolean>> = {
   standby: false,
 };
 
-/** Sees to what the address says of the session. @throws StepFault; what the server says. */
+/** Sets up the session as the address says. @throws StepFault; what the server says. */
 async function prepareSession(
   client: pg.Client,
   { host }: DatabaseServer,

@@ -27,7 +27,7 @@ import { ServerConnection, type ServerSession, SqlConnection } from "./sqlConnec
 import { SqliteConnection } from "./sqliteConnection.ts";
 import type { SqlWork } from "./sqlWork.ts";
 
-/** Runs the step's statements on its resource's database, and checks what the last one returned. @throws StepFault when they can't be run. */
+/** Runs the step's statements, and checks what the last one returned. @throws StepFault when they can't be run. */
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
   const database = databaseOf(step.database);
   const work = readWork(step.work, stepContext);
@@ -83,7 +83,7 @@ export function readWork(
   if (read.kind === "unreadable") throw new StepFault(`\`${path}\` can't be read: ${read.problem}`);
   if (!read.isWhole) throw new StepFault(`\`${path}\` is larger than 1 MiB, the most that is run`);
   if (isBlank(read.text)) throw new StepFault(`\`${path}\` holds no statement`);
-  // Only SQLite passes over a byte-order mark.
+  // Only SQLite ignores a byte-order mark.
   return { kind: "script", name: path, text: read.text.replace(/^\uFEFF/, "") };
 }
 
@@ -157,7 +157,7 @@ function checkValues({ rows: expected }: SqlStep["expect"], read: ReadRows, mask
   return describeMismatches(expected, rows, mask);
 }
 
-/** Of the rows that are kept, in UTF-16 units, and of a file of statements, in bytes. */
+/** The limit of the rows that are kept, in UTF-16 units, and of a file of statements, in bytes. */
 const largestScript = 1024 * 1024;
 
 /** Saves the rows with the run as `rows.json`, up to its limit; a note says when some are left out. */

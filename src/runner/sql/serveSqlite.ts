@@ -57,7 +57,7 @@ class SqliteSession implements Session {
   readonly #database: DatabaseSync;
   readonly #place: SqlitePlace;
   #lockPatience = 0;
-  /** What of a file hasn't been run. */
+  /** The part of a file that hasn't been run. */
   #left = "";
 
   constructor(place: SqlitePlace) {
@@ -119,7 +119,7 @@ class SqliteSession implements Session {
   }
 }
 
-/** Prepares the first statement of a text. @returns how to run it, and what stands behind it. */
+/** Prepares the first statement of a text. @returns how to run it, and the text after it. */
 function prepare(database: DatabaseSync, text: string) {
   // Node's own error for an empty text depends on its version.
   if (isBlank(text)) throw new StepFault("there is no statement in this text");
@@ -172,7 +172,7 @@ function describeSqliteProblem(error: unknown, { isReadOnly, name }: SqlitePlace
     case 26:
       return `${name} is no SQLite database`;
     default:
-      // What V8 says where Node gives no row, since a text of it is longer than V8 has any.
+      // V8's message when Node returns no row, because a text in it is longer than V8 allows.
       return message === "Iterator result undefined is not an object"
         ? "a text in a row is too large to be read: it has more than 512 MB"
         : message;

@@ -15,7 +15,7 @@ export abstract class SqlConnection implements AsyncDisposable {
     note: (line: string) => void,
     lockPatienceMilliseconds: number,
   ): Promise<SqlOutcome>;
-  /** Whether what was connected to is gone, so that no statement can run any more. */
+  /** Whether the database's session is gone, so that no statement can run any more. */
   abstract get isLost(): boolean;
   /** Does what `stop` promises, once. */
   protected abstract end(): Promise<string | undefined>;
@@ -37,14 +37,14 @@ export abstract class SqlConnection implements AsyncDisposable {
 /** How long a server may take to accept a cancel request. */
 const cancelMilliseconds = 2000;
 /**
- * How long it may take to cancel the statement before it is asked again: PostgreSQL forgets a request that comes between two messages
- * of a statement.
+ * How long to wait for a cancel request to take effect before it is sent again, in milliseconds: PostgreSQL drops a request that
+ * comes between two messages of a statement.
  */
 const pauses = [100, 400, 1500];
 /** How long ending the session may take before the connection is closed. */
 const closingMilliseconds = 2000;
 
-/** A session on a server. One call at a time, but for those that end it. */
+/** A session on a server. One call at a time, except for those that end it. */
 export interface ServerSession extends Session {
   readonly isLost: boolean;
   /** Has the server cancel what runs, over a connection of its own. @throws when it can't be told. */
@@ -95,7 +95,7 @@ export class ServerConnection extends SqlConnection {
       try {
         await this.#session.cancel(enough);
       } catch (error) {
-        // A later request may come when the statement is over.
+        // A later request may fail because the statement is over.
         if (attempt === 0)
           return enough.aborted ? "it doesn't answer" : this.#session.describeUnreachable(error);
       }

@@ -25,9 +25,9 @@ export type SqlOutcome =
 export interface Session {
   /** The statements that begin a transaction. */
   readonly begins: readonly string[];
-  /** Runs a statement of a transaction's own. @throws what the database says of it. */
+  /** Runs a statement that controls a transaction. @throws what the database says of it. */
   control(text: string): Promise<unknown>;
-  /** Undoes a transaction, if one is open. @param error the error for which it is undone. @returns whether nothing of it was committed. Never rejects. */
+  /** Undoes an open transaction because of an error. Never rejects. @returns whether nothing of it was committed. */
   undo(error: unknown): Promise<boolean>;
   /** @throws what the database says of it. */
   statement(statement: Statement, note: (line: string) => void): Promise<ReadRows>;
@@ -79,7 +79,7 @@ async function runStatements(
     if (isTransaction) await begin();
     isOpen = isTransaction;
     for (const statement of statements) {
-      // The request to cancel may have come between two of them.
+      // The request to cancel may have come between two statements.
       if (isStopped()) throw new Error("it was cancelled");
       text = statement.text;
       rows = await session.statement(statement, note);
@@ -116,7 +116,7 @@ async function runScript(
     return { kind: "done", rows: await session.script(text, note, tellDone) };
   } catch (error) {
     const problem = `${name}: ${session.describe(error, text, done)}`;
-    // What the file has begun.
+    // Undoes a transaction that the file has left open.
     await session.undo(error);
     return { kind: "failed", problem };
   }

@@ -28,8 +28,8 @@ export interface Filling {
 }
 
 /**
- * Replaces every `${{ … }}` in a step's texts, names of members included, by its value; within an address encoded. What is done
- * before and around the step, such as its `if`, is left as it is.
+ * Replaces every `${{ … }}` in a step's texts, names of members included, by its value; within an address encoded. Fields that
+ * apply before or around the step, such as `if`, are left as they are.
  * @throws ExpressionFault when an expression can't be filled in.
  */
 export function fillIn(step: Step, filling: Filling): Step {
@@ -54,7 +54,7 @@ export function fillOutputs(outputs: Readonly<Record<string, unknown>>, filling:
   return Object.fromEntries(filled);
 }
 
-/** In UTF-16 units. An address or a form has nine characters for some of them, and V8 no text of more than 512 MB. */
+/** In UTF-16 units. In an address or a form, one may take nine characters, and V8 allows no text of more than 512 MB. */
 const mostFilledIn = 32 * MB;
 
 function filledIn<T>(filling: Filling, map: (texts: Texts) => T): T {
@@ -64,7 +64,7 @@ function filledIn<T>(filling: Filling, map: (texts: Texts) => T): T {
   return filled;
 }
 
-/** How the value of a piece stands behind what is before it; undefined for one that can't stand there. */
+/** How a value is written after the text before it; undefined for a value that can't stand there. */
 type Join = (before: string, value: string) => string | undefined;
 
 const asItIs: Join = (_, value) => value;
@@ -80,7 +80,7 @@ class Texts {
     this.#filling = filling;
   }
 
-  /** What can't be filled in. The variables that aren't set are told together. */
+  /** What can't be filled in. Variables that aren't set are reported together. */
   get problem(): string | undefined {
     return this.#missing.size === 0 ? this.#fault : unsetText([...this.#missing], this.#filling.variablesAt);
   }
@@ -141,7 +141,7 @@ class Texts {
   }
 }
 
-/** The parser has rejected texts that are invalid, so that one only looks like an expression. */
+/** The parser has rejected invalid texts, so a text that can't be split here only looks like an expression. */
 function piecesOf(text: string): readonly TextPiece[] {
   const split = splitText(text);
   return split.kind === "valid" ? split.pieces : [{ kind: "words", words: text }];
@@ -152,7 +152,7 @@ const anyValue =
   /^\/(?:actions\/\d+\/variables|read\/\d+\/evaluate\/variables|query|body\/(?:value|fields)|expect\/(?:json\/value|rows)|work\/statements\/\d+\/params)$/;
 const anAddress = /^\/(?:address|goto|background\/http)(?:\/|$)/;
 
-/** What is said around a step, whatever it does. */
+/** The fields that every step has, and that apply before or around it. */
 const planFields: Readonly<Record<keyof PlannedStep, true>> = {
   name: true,
   use: true,
@@ -184,7 +184,7 @@ function mapTexts(value: unknown, path: string, texts: Texts): unknown {
   );
 }
 
-/** What can't be written is found out here, before anything is sent. */
+/** Throws for a value that can't be written as JSON, before anything is sent. */
 function wholeValue(value: unknown, texts: Texts): Json {
   const filled = mapValue(value, texts);
   writeJson(filled);

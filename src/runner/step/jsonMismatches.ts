@@ -5,7 +5,7 @@ import type { Mask } from "../mask/mask.ts";
 export const mostMismatches = 10;
 
 /**
- * The differences between a JSON value and what is expected, a line each: `$.items[0].price: expected 3, got 4`; at most ten.
+ * The differences between a JSON value and what is expected, one per line: `$.items[0].price: expected 3, got 4`; at most ten.
  * Compares by subset: an object needs only the expected members; a list needs the expected length, and is compared item by item.
  */
 export function describeMismatches(expected: unknown, got: unknown, mask: Mask): readonly string[] {

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 
-/** As browsers do it: `app.localhost` is this machine, whatever the system's resolver knows (RFC 6761, 6.3). */
+/** Takes `app.localhost` for this machine, as browsers do, whatever the system's resolver says (RFC 6761, 6.3). */
 export const lookUp: LookupFunction = (hostname, options, callback) =>
   lookup(hostname.endsWith(".localhost") ? "localhost" : hostname, options, callback);
 
@@ -12,7 +12,7 @@ export interface Peer {
   readonly hostname: string;
 }
 
-/** Why there is no connection, in a sentence. @param more where authorities are named that are trusted. @returns undefined for codes that each protocol words itself. */
+/** Why there is no connection; undefined for codes that each protocol words itself. @param more how to add authorities. */
 export function describeNetworkProblem(
   { host, hostname }: Peer,
   code: string | undefined,

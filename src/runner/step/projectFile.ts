@@ -16,7 +16,7 @@ export async function projectFile(root: string, path: string): Promise<string> {
   return place;
 }
 
-/** The same of a file or a folder. */
+/** Like `projectFile`, but also for a folder. */
 export async function realPlace(root: string, path: string): Promise<string> {
   let place: string;
   try {

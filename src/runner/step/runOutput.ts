@@ -88,14 +88,14 @@ export class RunOutput {
     for (const log of this.#logs) log.flush();
   }
 
-  /** Synchronously: by threads it takes three times as long. Nothing else of the run goes on meanwhile. */
+  /** Synchronous: in threads it takes three times as long, and nothing else of the run goes on meanwhile. */
   #write(file: string, bytes: Uint8Array): void {
     mkdirSync(this.#deps.artifactsFolder, { recursive: true, mode: 0o700 });
     const path = join(this.#deps.artifactsFolder, file);
     try {
       writeFileSync(path, bytes, { mode: 0o600 });
     } catch (error) {
-      // A part of it would keep a full disk full, and with it the run's end from being written.
+      // A partial file would keep a full disk full, so that the run's end couldn't be written.
       rmSync(path, { force: true });
       throw error;
     }
@@ -116,7 +116,7 @@ const logBytes = { step: 4 * KiB * KiB, run: 16 * KiB * KiB } as const;
 const tailLength = { step: 64 * KiB, run: 4 * KiB } as const;
 /** The size of an entry without its text, in bytes. */
 const entryOverhead = 100;
-/** Output is sent at once, but only so often, in milliseconds, or after so many characters. */
+/** Output is sent at once, but only once in so many milliseconds, or after so many characters. */
 const bufferMilliseconds = 50;
 const bufferLength = 32 * KiB;
 const longestNote = 8 * KiB;

@@ -15,12 +15,12 @@ export function failed(message: string): StepOutcome {
   return { kind: "failed", message };
 }
 
-/** Thrown by what a step is made of where it can't be run. The message is for people, and may contain secrets: mask it. */
+/** Thrown when a step can't be run. The message is for people, and may contain secrets: mask it. */
 export class StepFault extends Error {
   override readonly name: string = "StepFault";
 }
 
-/** Does something whose faults begin with what it is about. */
+/** Does something, and prefixes its faults with what it is about. */
 export async function about<T>(what: string, doing: Promise<T>): Promise<T> {
   try {
     return await doing;
@@ -29,7 +29,7 @@ export async function about<T>(what: string, doing: Promise<T>): Promise<T> {
   }
 }
 
-/** How a step ended whose faults are how it fails. A bug in one must not end the runner and lose the outcomes so far. */
+/** A step's outcome: whatever it throws makes it fail. A bug in a step must not end the runner and lose the outcomes so far. */
 export function outcomeOf(running: Promise<StepOutcome>): Promise<StepOutcome> {
   return running.catch((error: unknown) =>
     failed(
@@ -46,7 +46,7 @@ export interface StepContext {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: NodeJS.Platform;
-  /** The file that a program `node` is in this environment. */
+  /** The file that `node` runs in this environment. */
   readonly node: string;
   /** How to start this program again, for work that needs a process of its own. */
   readonly program: { readonly execPath: string; readonly path: string };
@@ -61,7 +61,7 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** Called with the id of each program started; on Linux and macOS also the id of its process group. */
   readonly onSpawned: (pid: number) => void;
-  /** Called with a program that goes on behind its step; settles with how it ended: `exited with 1`. Never rejects. */
+  /** Called with a program that goes on after its step; settles with how it ended: `exited with 1`. Never rejects. */
   readonly onBackground: (ended: Promise<string>) => void;
 }
 
@@ -133,9 +133,9 @@ export class SharedResources implements AsyncDisposable {
 /** What a step gives to expressions, as `this` and as `steps.<id>`. Plain JSON. */
 export interface StepResult {
   readonly values: JsonMap;
-  /** Why values aren't there that a result of this kind has otherwise, by their names. */
+  /** Why values that such a result usually has are missing, by their names. */
   readonly missing?: Readonly<Record<string, string>>;
-  /** In UTF-16 units, without what is read out of a text that counts already. */
+  /** In UTF-16 units. What is parsed from a text doesn't count again. */
   readonly size: number;
 }
 
@@ -147,7 +147,7 @@ export interface ResultTaker {
   readonly isSecret: boolean;
   /** Takes the result: what is secret in it is masked from here on. */
   take(make: () => StepResult): void;
-  /** What `that` finds wrong in what was taken, or in this result of a reply that goes on, a line each. */
+  /** What `that` finds wrong, one line each, in the result that was taken or, for a reply that goes on, in this one. */
   problems(make?: () => StepResult): readonly string[];
 }
 
@@ -158,7 +158,7 @@ const largestResults = 64 * MB;
 
 export const tooLarge = `it is larger than ${largestResult / MB} MB, the most that is kept of one`;
 
-/** How much the results of a run have in memory. */
+/** Limits the memory that the results of a run take. */
 export class ResultMemory {
   #room = largestResults;
 
@@ -183,7 +183,7 @@ export function numbersOnly({ values, missing }: StepResult, why: string): StepR
   };
 }
 
-/** The values as expressions find them. One that is missing fails whatever needs it, `exists` too: it isn't known. */
+/** The values as expressions find them. Whatever needs a missing one fails, `exists` too, since its value isn't known. */
 export function asContext({ values, missing = {} }: StepResult, more: JsonMap): JsonMap {
   const context = { ...more, ...values };
   for (const [name, why] of Object.entries(missing)) {

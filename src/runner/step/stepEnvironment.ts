@@ -52,18 +52,18 @@ export function variable(
   return Object.entries(environment).find(([candidate]) => candidate.toUpperCase() === wanted)?.[1];
 }
 
-/** Where a shell that has no PATH looks for programs, which it would no longer do with one. */
+/** Where a shell that has no PATH looks for programs; with a PATH, it looks only there. */
 function withoutPath(platform: NodeJS.Platform): string {
   return platform === "win32" ? "" : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 }
 
 /**
  * Provides `node` to steps on a machine without it: this process runs in Node, or in an editor that can act as Node. It
- * comes last on the PATH, so that a `node` of the machine is preferred. What it takes for that is in the run's scratch folder.
+ * comes last on the PATH, so that a `node` of the machine is preferred. The script for that is in the run's scratch folder.
  *
  * @param environment a run's, with its marker.
  * @param execPath the executable of this process.
- * @returns the environment, and the file that a step's `node` is.
+ * @returns the environment, and the file that a step's `node` runs.
  */
 export async function nodeOnPath(
   environment: Readonly<Record<string, string>>,
@@ -122,7 +122,7 @@ export function isProgram(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
-    // Windows says nothing of an alias of its Store, which it runs.
+    // Windows can't read the status of an alias of its Store, but runs it.
     return true;
   }
 }

@@ -50,7 +50,7 @@ export async function dryRun(job: DryJob): Promise<DryRun> {
 
 /** Thrown where an expression needs what only the run knows. */
 class OpenValue extends ExpressionFault {
-  /** Of an input its text, with stand-ins. */
+  /** The text of an input, with stand-ins. */
   readonly text: string | undefined;
 
   constructor(text?: string) {
@@ -66,10 +66,10 @@ const unknown = {
   },
 };
 
-/** A map of which only the run knows anything: whatever looks into it fails. */
+/** A map whose members only the run knows: whatever looks into it fails. */
 const open: JsonMap = new Proxy({}, new Proxy({}, unknown));
 
-/** What comes of a part, or of the file itself, before its steps. */
+/** What comes of entering a part, or the file itself, before its steps. */
 interface Begun {
   readonly skipped?: string;
   readonly conditions: readonly string[];
@@ -135,7 +135,7 @@ class Outlook {
     const filling = this.#filling(step.part);
     if (step.each !== undefined) conditions.push(...[caught(() => this.#eachOf(step, filling)) ?? []].flat());
     conditions.push(...howOften(step));
-    // What isn't set is shown as the file writes it.
+    // A variable that isn't set is shown as the file writes it.
     const unset = (name: string) => this.#standIns.of(`env.${name}`);
     const setAll = { ...filling, variable: (name: string) => filling.variable(name) ?? unset(name) };
     const filled = caught(() => fillIn(step, filling)) ?? this.#caught([])(() => fillIn(step, setAll));
@@ -144,10 +144,10 @@ class Outlook {
     const looked = await dryStep(filled, {
       ...this.#deps,
       isOpen: (value) => this.#standIns.isIn(value),
-      // What an earlier step starts isn't there yet.
+      // A server that an earlier step starts isn't there yet.
       connectsTo: (hostname) => this.#job.isConnecting && !(isStarted && isThisMachine(hostname)),
     });
-    // A request leaves nothing on this machine.
+    // An http step leaves no files on this machine.
     const mayBeMade = this.#before.some(({ type }) => type !== "http");
     return {
       conditions,
@@ -179,7 +179,7 @@ class Outlook {
 
   /**
    * Begins a scope with its inputs.
-   * @param given values that are filled in. @param outside the part whose expressions the defaults have.
+   * @param given values that are filled in. @param outside the part in whose scope the defaults are evaluated.
    */
   #takeInputs(
     part: number | undefined,
@@ -306,9 +306,9 @@ function howOften({ retry, goesOn }: Step): string[] {
   ];
 }
 
-/** Texts that stand for expressions until they are shown. Each outlives being put into an address, a header or JSON. */
+/** Texts that stand for expressions until they are shown. They survive being put into an address, a header or JSON. */
 class StandIns {
-  // So that no value can hold one.
+  // Random, so that no value can contain one.
   readonly #pattern = new RegExp(`open-${crypto.randomUUID()}-(\\d+)-`, "gi");
   readonly #sources: string[] = [];
 

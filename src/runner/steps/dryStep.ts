@@ -48,7 +48,7 @@ const reachMilliseconds = 5000;
 /** Looks at a step whose expressions are filled in. It starts nothing, and sends no more than what opens a connection. */
 export async function dryStep(step: Step, deps: DryDeps): Promise<Looked> {
   const { does, problems, missing } = await lookAt(step, deps);
-  // What a problem names that only the run knows is none yet.
+  // A problem with a value that only the run knows isn't one yet.
   const isOne = (text: string) => !deps.isOpen(text) && !missing.includes(text);
   return {
     does,
@@ -106,7 +106,7 @@ async function lookAtHttp(step: HttpStep, deps: DryDeps): Promise<Looked> {
     root,
   );
   const written = joinAddress(step.address);
-  // Where only the run knows how the address begins, all else can be shown.
+  // If only the run knows how the address begins, the rest can still be shown.
   const isPlace = isOpen(written) && !/^https?:$/.test(URL.parse(written)?.protocol ?? "");
   const asked = isPlace ? { ...step, address: { target: "http://open.invalid" } } : step;
   const whole = await attempt(() => requestOf(asked, root), problems);
@@ -174,7 +174,7 @@ async function lookAtBrowser(step: BrowserStep, deps: DryDeps): Promise<Looked> 
   const uploads = actions.flatMap((action) => (action.kind === "upload" ? action.files : []));
   const address = goto && joinAddress(goto);
   const url = URL.parse(address ?? "");
-  // Whom a browser trusts isn't known here.
+  // Not verified: which certificates a browser trusts isn't known here.
   const connection = { tls: { verify: false }, connectTo: {} };
   if (url !== null && !isOpen(url.host) && /^https?:$/.test(url.protocol))
     await reachServer({ address: { target: url.href }, connection }, url, deps, problems);
@@ -219,7 +219,7 @@ async function lookAtSql({ database, work }: SqlStep, deps: DryDeps): Promise<Lo
   return { does: [`${where}${how}`, ...does], problems, missing };
 }
 
-/** Without its password. */
+/** A database's address for people, without its password. */
 function describeDatabase(database: Database): string {
   switch (database.kind) {
     case "sqlite-memory":
@@ -288,7 +288,7 @@ interface MissingProgram {
   readonly isOwn: boolean;
 }
 
-/** The program that a step starts or, of a text for the shell, that its first word means, where it isn't there. */
+/** The program that a step starts, or that the first word of its shell text names, if it is missing. */
 async function missingProgram(
   { run, shell, env }: CliStep,
   folder: string,
@@ -297,7 +297,7 @@ async function missingProgram(
   const own = { ...environment, ...env };
   const find = async (file: string): Promise<MissingProgram | undefined> => {
     const isPath = /[/\\]/.test(file);
-    // Windows adds ends of its own to a path.
+    // Windows adds file extensions to a path.
     if (isOpen(file) || (isPath && platform === "win32")) return undefined;
     const path = isPath ? resolve(folder, file) : onPath(file, own, platform);
     const problem = await access(path ?? "", constants.X_OK).then(
@@ -319,12 +319,12 @@ async function missingProgram(
       (named !== undefined && interpreter.endsWith("/env") ? find(named) : undefined)
     );
   }
-  // What isn't a plain word, such as an assignment, only the shell itself can read.
+  // Anything but a plain word, such as an assignment, only the shell itself can read.
   const [, word] = /^\s*([\w./+-]+)(?=\s|$)(?!\s*\()/.exec(run) ?? [];
   return word === undefined || shellWords.has(word) ? undefined : find(word);
 }
 
-/** What a shell knows by itself of what may begin a line; of those of `bash` too, whatever the shell. */
+/** The builtins and keywords that may begin a shell's line; including those of `bash`, whatever the shell. */
 const shellWords = new Set(
   [
     ". alias bg break builtin case cd command compgen complete continue declare disown echo enable eval exec exit export false",

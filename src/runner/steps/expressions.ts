@@ -8,18 +8,18 @@ import { firstMatch, PatternFault } from "../output/textSearch.ts";
 
 const everywhere = ["env", "inputs", "steps", "run", "each", "this"] as const;
 
-/** What is another value at each call. */
+/** The functions that return another value at each call. */
 export type Fresh = Pick<Tools, "now" | "uuid">;
 
 interface Referred {
   readonly variables: ReadonlySet<string>;
-  /** The ids of steps and parts; `all` where an expression finds one only in the run. */
+  /** The ids of steps and parts; `all` where an expression computes one. */
   readonly ids: ReadonlySet<string> | "all";
 }
 
 /**
- * The expressions of a run, each parsed once. With the parser in it this file is loaded only for a pipeline that has more than
- * variables.
+ * The expressions of a run, each parsed once. This file brings the parser, so it is loaded only for a pipeline that has more
+ * than variables.
  */
 export class Expressions {
   readonly #fresh: Fresh;
@@ -54,7 +54,7 @@ export class Expressions {
     return { variables, ids: isAll ? "all" : ids };
   }
 
-  /** None of an expression that is invalid, which says so once it is evaluated. */
+  /** Empty for an invalid expression, which fails once it is evaluated. */
   #references(source: string): ReturnType<typeof references> {
     try {
       return references(this.#parse(source));

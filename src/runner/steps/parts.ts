@@ -15,7 +15,7 @@ interface PartFailure {
 
 type Position = { readonly kind: "inside" | "skipped" } | PartFailure;
 
-/** Open: it has begun, and what cleans up runs in it. */
+/** `open`: it has begun, and cleanup steps may run in it. */
 type State = "inside" | "left" | "skipped" | "failed" | "open";
 
 /** Enters and leaves the parts of a pipeline as its steps go on: their conditions, inputs and outputs. */
@@ -23,7 +23,7 @@ export class Parts {
   readonly #parts: readonly Part[];
   readonly #scopes: Scopes;
   readonly #states = new Map<number, State>();
-  /** Those in which a step has failed, and which went on. */
+  /** The parts that went on although a step in them failed. */
   readonly #marred = new Set<number>();
 
   constructor(parts: readonly Part[], scopes: Scopes) {
@@ -32,7 +32,7 @@ export class Parts {
   }
 
   /**
-   * Leaves the parts that the next step isn't in, from the inside. It stops at a failure, and is called again once that is dealt with.
+   * Leaves the parts that the next step isn't in, the innermost first. Stops at a failure; called again once it is handled.
    * @param next the part of the next step; undefined for a step of the file itself.
    */
   leave(next: number | undefined): PartFailure | undefined {
@@ -63,7 +63,7 @@ export class Parts {
   }
 
   /**
-   * Something in a part has failed: gives up what is around it up to the part behind which the run goes on.
+   * Gives up the parts around a failure, up to the one after which the run goes on.
    * @returns whether there is one.
    */
   giveUp(part: number | undefined): boolean {
@@ -73,12 +73,12 @@ export class Parts {
     return last !== -1;
   }
 
-  /** A step in a part has failed, and the part goes on. */
+  /** Called when a step in a part has failed and the part goes on. */
   mar(part: number | undefined): void {
     for (const index of this.#chain(part)) this.#marred.add(index);
   }
 
-  /** What cleans up is next: it runs in all parts that have begun, and in those of `finally`. */
+  /** Called before the cleanup steps, which run in all parts that have begun, and in those of `finally`. */
   cleanUp(): void {
     for (const [index, { isCleanup }] of this.#parts.entries())
       if (isCleanup !== true) this.#states.set(index, this.#scopes.has(index) ? "open" : "skipped");

@@ -43,13 +43,13 @@ export interface PerformDeps {
 
 export interface Performed {
   readonly outcome: StepOutcome;
-  /** How many attempts it took; of its items the most. */
+  /** How many attempts it took; with `each`, the most that an item took. */
   readonly attempts: number;
   /** What `steps.<id>` is. */
   readonly result: Json;
 }
 
-/** `each` takes no longer list. */
+/** The most items of `each`. */
 const mostItems = 1000;
 
 /** Runs a step: for each of its items, and again as its `retry` says. */
@@ -129,7 +129,7 @@ async function tryRepeatedly(step: Step, each: JsonMap | undefined, deps: Perfor
       await pause(every, undefined, { signal: stepContext.signal }).catch(() => {});
       if (!stepContext.signal.aborted) continue;
     }
-    // Of the attempts the last one counts, which keeps room for what the others had.
+    // Only the last attempt counts, so the earlier ones take no room from it.
     for (const artifact of artifacts) outputs.saveArtifact(artifact);
     const more = { outcome: outcome.kind, time, attempts };
     const result = deps.isNeeded ? asContext(memory.keep(taker.result), more) : more;
@@ -161,7 +161,7 @@ async function attemptOnce(
   try {
     filled = fillIn(step, scopes.at(step.part, own));
   } catch (error) {
-    // What the earlier steps and the environment gave is the same for each attempt.
+    // Not tried again: what the earlier steps and the environment gave stays the same.
     return { outcome: await outcomeOf(Promise.reject(error)), taker, time: time(), lacksValue: true };
   }
   const outcome = await outcomeOf(runFilled(filled, context));
@@ -194,9 +194,9 @@ interface TakerDeps {
   readonly step: Step;
   /** Whether an expression of another step needs the result. */
   readonly isNeeded: boolean;
-  /** That of the attempt. */
+  /** The attempt's mask. */
   readonly mask: Mask;
-  /** Where `that` stands. @param result the value of `this`. */
+  /** The scope of `that`. @param result the value of `this`. */
   readonly place: (result: JsonMap) => Place;
   readonly outputs: Pick<StepOutputs, "log" | "saveArtifact">;
   /** How many attempts there were, and how long this one takes so far, in seconds. */
@@ -230,7 +230,7 @@ class StepTaker implements ResultTaker {
     };
   }
 
-  /** What was taken; empty for an attempt that came to nothing. */
+  /** What was taken; empty for an attempt without a result. */
   get result(): StepResult {
     return this.#taken ?? { values: {}, size: 0 };
   }
@@ -275,7 +275,7 @@ class StepTaker implements ResultTaker {
     for (const line of held) this.#deps.outputs.log.note(line);
   }
 
-  /** @returns why what is secret in the result can't be told. */
+  /** @returns why the secrets in the result can't be determined. */
   #maskIn(result: StepResult): string | undefined {
     const found: Json[] = [];
     let problem: string | undefined;
@@ -285,7 +285,7 @@ class StepTaker implements ResultTaker {
         found.push(place.evaluate(inResult(path), undefined));
       } catch (error) {
         if (!(error instanceof ExpressionFault)) throw error;
-        // Where a reply can be read and lacks the member, there is nothing to hide. One that can't be read may have it.
+        // If a reply could be read and lacks the member, there is nothing to hide. One that couldn't be read may have it.
         const [member = ""] = /^\[?'?([\w-]+)/.exec(path)?.slice(1) ?? [];
         if (!error.isMissing || !Object.hasOwn(result.values, member))
           problem = `the step's \`mask\` names \`${path}\`, and ${error.message}`;

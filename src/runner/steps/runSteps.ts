@@ -26,11 +26,11 @@ interface RunDeps {
   readonly now: () => Date;
   /** Whether a step has left a program that still runs. */
   readonly isAnythingRunning: () => Promise<boolean>;
-  /** Whether a process that a step started, or its group, is still there: another may have the id otherwise. */
+  /** Whether a process that a step started, or its group, is still there; otherwise another may have its id. */
   readonly isGroup: (pid: number) => boolean;
   /** Aborted when the steps have to end so that the run can clean up. */
   readonly cleaningUp: AbortSignal;
-  /** When the cleanup has to be over, in `machineMilliseconds`, as far as that was said. */
+  /** When the cleanup has to be over, in `machineMilliseconds`; infinite unless that was said. */
   readonly cleanUpUntil: () => number;
 }
 
@@ -42,13 +42,13 @@ export async function runSteps(job: Job, deps: RunDeps): Promise<void> {
   await new RunOfSteps(job, deps).run();
 }
 
-/** How long a step that has to end may take for it, in milliseconds, where the cleanup has more than twice as long. */
+/** The most time for a step that has to end before the cleanup, in milliseconds; it is never more than half of the cleanup's. */
 const longestStop = 2000;
 
 /** How a phase of the run ended: all its steps are done with, one that failed ended it, or it was stopped. */
 type PhaseEnd = "done" | "failed" | "stopped";
 
-/** A program that goes on behind its step. */
+/** A program that goes on after its step. */
 interface BackgroundProgram {
   readonly step: string;
   readonly ended: Promise<void>;
@@ -56,10 +56,10 @@ interface BackgroundProgram {
   end: string | undefined;
 }
 
-/** How much later a program's end may be heard of than that its connections are closed, in milliseconds. */
+/** How long after its connections are closed a program's end may be noticed, in milliseconds. */
 const endMilliseconds = 100;
 
-/** Why the step that cleans up is stopped. */
+/** Why the cleanup step is stopped. */
 class CleanupOver extends Error {
   /** @param rest the time that it had, which a short time limit of the start makes shorter than `finally-limit`. */
   constructor(rest: number, limit: number) {
@@ -74,16 +74,16 @@ class RunOfSteps {
   readonly #parts: Parts;
   readonly #memory = new ResultMemory();
   readonly #first: number;
-  /** Told in the log of the first step that runs. */
+  /** Noted in the log of the first step that runs. */
   #agent: string | undefined;
   /** Why the run fails: its first failure. */
   #failure: string | undefined;
-  /** The programs in the background, but for those whose end was told. */
+  /** The programs in the background, except those whose end was reported. */
   readonly #background: BackgroundProgram[] = [];
-  /** Whether such a program may end. */
+  /** Whether the run is over, so that such a program may end. */
   #isOver = false;
   #isToldOfWords = false;
-  /** When the last step did. */
+  /** When the last step started. */
   #startedAt: string | undefined;
 
   constructor(job: Job, deps: RunDeps) {
@@ -103,7 +103,7 @@ class RunOfSteps {
       if (signal.aborted) return;
       await this.#cleanUp();
       this.#isOver = true;
-      // Whoever has stopped the steps knows the end.
+      // Whoever has stopped the steps knows how the run ended.
       if (signal.aborted || end === "stopped") return;
       if (this.#failure === undefined) this.#isDone(() => giveOutputs(this.#job, this.#deps));
     }
@@ -182,7 +182,7 @@ class RunOfSteps {
     return true;
   }
 
-  /** Runs what cleans up, all of it: a step that fails doesn't keep the next one from its part. */
+  /** Runs all cleanup steps: one that fails doesn't keep the next one from running. */
   async #cleanUp(): Promise<void> {
     const { pipeline } = this.#job;
     const { cleanUpUntil, stepContext } = this.#deps;
@@ -246,7 +246,7 @@ class RunOfSteps {
     return "failed";
   }
 
-  /** @returns undefined for a step that hasn't ended in time after it had to. */
+  /** @returns undefined for a step that had to end, but didn't in time. */
   async #perform(index: number, step: Step, signal: AbortSignal): Promise<Performed | undefined> {
     const { output, stepContext, scopes, isNeeded, isGroup } = this.#deps;
     const outputs = output.step(index);
@@ -296,7 +296,7 @@ class RunOfSteps {
     return performed;
   }
 
-  /** Says once what shows again words in which a value is hidden that is hardly a secret, such as a stage's name. */
+  /** Notes once how to show a value that is masked within words and is hardly a secret, such as a stage's name. */
   #tellOfWords(log: StepOutputs["log"]): void {
     if (this.#isToldOfWords || !this.#deps.stepContext.mask.cutsWords) return;
     this.#isToldOfWords = true;
@@ -309,7 +309,7 @@ class RunOfSteps {
     );
   }
 
-  /** A line for a step that failed where what an earlier step started in the background has ended. */
+  /** A line for a step that failed, if a program that an earlier step started in the background has ended. */
   async #goneProgram(message: string, index: number): Promise<string> {
     const where = "that step's log has what it wrote";
     if (this.#background.length > 0) {
@@ -317,7 +317,7 @@ class RunOfSteps {
       await Promise.race([...ended, pause(endMilliseconds, undefined, { ref: false })]);
     }
     const at = this.#background.findIndex(({ end }) => end !== undefined);
-    // Told once: the steps after it may fail for another reason.
+    // Reported once: later steps may fail for another reason.
     const [gone] = at === -1 ? [] : this.#background.splice(at, 1);
     if (gone !== undefined)
       return `\nwhat the step \`${gone.step}\` started in the background ${gone.end}; ${where}`;

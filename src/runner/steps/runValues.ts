@@ -33,14 +33,14 @@ export function takeInputs({ pipeline, inputs = {} }: Job, { scopes, stepContext
   send({ kind: "inputs", inputs: Object.fromEntries(shown) });
 }
 
-/** Sends the pipeline file and its parts, masked, unless they are too large, and what the folder is at before the first step. */
+/** Before the first step, sends the pipeline file and its parts, masked, unless they are too large, and the folder's commit. */
 export async function sendPipeline(
   { source, root, isSnapshot = false }: Job,
   environment: Environment,
   { mask, send, signal }: Pick<ValuesDeps, "send"> & { readonly mask: Mask; readonly signal: AbortSignal },
 ): Promise<void> {
   if (source === undefined) return;
-  // A snapshot's folder is no repository, but may lie in another one.
+  // A snapshot's folder is no repository, but may be inside one.
   const commit = isSnapshot ? undefined : await readCommit(root, environment, signal);
   const masked = Object.entries(source.texts).map(([name, text]) => [name, mask.hide(text)]);
   const pipeline: RanPipeline = { path: source.path, texts: Object.fromEntries(masked) };
@@ -52,7 +52,7 @@ export async function sendPipeline(
 const largestOutputs = 64 * 1024;
 
 /**
- * Sends what the pipeline keeps of its run.
+ * Sends the outputs of the run.
  * @throws ExpressionFault when it has no value, or is too large.
  */
 export function giveOutputs({ pipeline }: Job, { scopes, stepContext, send }: ValuesDeps): void {

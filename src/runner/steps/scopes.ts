@@ -5,10 +5,10 @@ import { Mask } from "../mask/mask.ts";
 import { type Filling, writtenIn } from "../step/fillIn.ts";
 import type { Expressions, Fresh } from "./expressions.ts";
 
-/** What a run's expressions are filled in with, and what they say of it. */
+/** What a run's expressions are filled in with, and what was read from them. */
 interface OpenScopes {
   readonly scopes: Scopes;
-  /** Of the variables that the pipeline names. */
+  /** Masks the variables that the pipeline names. */
   readonly mask: Mask;
   /** Whether an expression refers to a step of this id. */
   readonly isNeeded: (id: string) => boolean;
@@ -16,7 +16,7 @@ interface OpenScopes {
 
 /**
  * @param variable the value of a variable; undefined when it isn't set.
- * @param known what expressions find beside the file's own: the context `run`, and functions.
+ * @param known what expressions find besides the file's own: the context `run`, and functions.
  */
 export async function openScopes(
   job: Pick<Job, "pipeline" | "environment">,
@@ -25,7 +25,7 @@ export async function openScopes(
 ): Promise<OpenScopes> {
   const { envFile, unmasked = [] } = job.pipeline;
   const written = writtenIn(job.pipeline);
-  // With the parser, which most pipelines need not.
+  // Brings the parser, which most pipelines don't need.
   const loaded = written.expressions.size === 0 ? undefined : await import("./expressions.ts");
   const expressions = loaded && new loaded.Expressions(fresh);
   const referred = expressions?.referred(written.expressions);
@@ -34,7 +34,7 @@ export async function openScopes(
   const start = `where the ${job.environment === undefined ? "service" : "run"} was started`;
   const scopes = new Scopes({
     variable: (name) => {
-      // An expression may make a name up, which can't be read in the file.
+      // An expression may compute a name, so that it can't be read in the file.
       mask.add(secretOf(name));
       return variable(name);
     },
@@ -92,13 +92,13 @@ export class Scopes {
     return this.#scopes.has(part);
   }
 
-  /** Adds what `steps.<id>` is from here on. */
+  /** Sets the value of `steps.<id>` from here on. */
   add(part: number | undefined, id: string | undefined, result: Json): void {
     const scope = this.#scopes.get(part);
     if (scope !== undefined && id !== undefined) scope.steps = { ...scope.steps, [id]: result };
   }
 
-  /** @param own what is there in one step alone. @param mask for what messages show. */
+  /** @param own what only one step has. @param mask for what messages show. */
   at(
     part: number | undefined,
     own: Pick<Contexts, "each" | "this"> = {},
@@ -123,7 +123,7 @@ export class Scopes {
   }
 }
 
-/** Where an expression stands. */
+/** The scope of an expression. */
 export interface Place extends Filling {
   /** @returns why it isn't true. @throws ExpressionFault when it is neither true nor false. */
   readonly explain: (source: string) => string | undefined;

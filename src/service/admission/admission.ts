@@ -21,10 +21,10 @@ export interface AdmissionDeps extends DecisionDeps {
 }
 
 /**
- * Who gets a slot: first come, first served. Three kinds of transactions decide it: `enter`, `release` and `expire`. They
- * read rows alone: the slots in use and the day's count are counted from the runs, and the queue is the rows of `waiters`.
- * Memory holds only the open reply of each ticket. A decision is delivered after its commit; a run whose caller has left
- * by then is withdrawn.
+ * Decides who gets a slot: first come, first served. Three kinds of transactions decide: `enter`, `release` and `expire`.
+ * They rely on rows alone: the used slots and the day's count are counted from the runs, the queue is the rows of `waiters`.
+ * Memory holds only the open reply of each ticket. A decision is delivered after its commit; if the caller has left by
+ * then, the run is withdrawn.
  */
 export class Admission {
   /** The open replies by ticket. */
@@ -44,9 +44,9 @@ export class Admission {
   }
 
   /**
-   * Asks for a slot, and waits for it for up to `waitSeconds` (0: not at all). A used-up day is refused at once. Whoever
-   * gets a run has to launch or to withdraw it, also a repeated one.
-   * @throws the signal's reason when the caller leaves, and what the database throws: then there is no run.
+   * Asks for a slot, and waits for it for up to `waitSeconds` (0: not at all). Refuses at once when the day's runs are used.
+   * The caller has to launch or withdraw every run that it gets, a repeated one too.
+   * @throws the signal's reason when the caller leaves, and what the database throws; either way there is no run.
    */
   enter(request: EnterRequest, waitSeconds: number, signal: AbortSignal): Promise<EnterOutcome> {
     const { clock, bus } = this.#deps;
@@ -81,9 +81,9 @@ export class Admission {
   }
 
   /**
-   * Writes what ends a run, and grants its slot to the oldest waiter in the same commit.
-   * @param end is given the time of the decision, so that no run begins before the one whose slot it has ended.
-   * @throws what the database throws: then neither has happened.
+   * Ends a run with `end`, and grants its slot to the oldest waiter in the same commit.
+   * @param end gets the time of the decision, so that no run begins before the run whose slot it takes has ended.
+   * @throws what the database throws; then nothing has changed.
    */
   release<T>(orgId: string, end: (tx: Write, now: number) => Promise<T>): Promise<T> {
     return this.decide(orgId, async (decision) => {
@@ -93,18 +93,18 @@ export class Admission {
     });
   }
 
-  /** Writes, behind the org's lock, what changes nothing of its slots. @throws as `release`. */
+  /** Runs `act` under the org's lock, for changes that don't affect the org's slots. @throws as `release`. */
   change<T>(orgId: string, act: (tx: Write, now: number) => Promise<T>): Promise<T> {
     return this.decide(orgId, ({ tx, now }) => act(tx, now));
   }
 
-  /** Decides anew on those who wait: another process may have changed the limits of their orgs. */
+  /** Decides again on all waiters: another process may have changed the limits of their orgs. */
   async review(): Promise<void> {
     const orgIds = new Set([...this.waiters.values()].map(({ request }) => request.orgId));
     for (const orgId of orgIds) await this.release(orgId, async () => {});
   }
 
-  /** Like `enter` for a pipeline that is gone: only what the idempotency key has started already. */
+  /** Like `enter`, but for a pipeline that is gone: brings only the run that the idempotency key has already started. */
   repeated(request: KeyedRequest): Promise<EnterOutcome | undefined> {
     return this.decide(request.orgId, (decision) => joinRepeated(decision, request));
   }
@@ -118,15 +118,15 @@ export class Admission {
   /** Turns away every later request, and all waiters. Resolves when no start is being decided any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // Their rows stay: a request that is sent again elsewhere may keep its place.
+    // Their rows stay, so that a request sent again to another server can keep its place.
     for (const waiter of this.waiters.values()) waiter.leave(serviceStopping());
     await Promise.all(this.#entering);
   }
 
-  /** Decides in a transaction behind the org's lock, and delivers what was decided once it is committed. */
+  /** Decides in a transaction under the org's lock, and delivers the decisions once it is committed. */
   protected async decide<T>(orgId: string, act: (decision: Decision) => Promise<T>): Promise<T> {
     const { writer, store } = this.#deps;
-    // Of the last attempt: a database may ask for a transaction again.
+    // Those of the last attempt only: the transaction may be retried.
     let deliveries: Delivery[] = [];
     let undo: (() => void)[] = [];
     try {

@@ -12,34 +12,34 @@ import type { Quota } from "./slots.ts";
 export interface DecisionDeps {
   readonly store: AdmissionStore;
   readonly makeId: MakeId;
-  /** What the runs' `runner` says. */
+  /** The value of the runs' field `runner`. */
   readonly runner: string;
   /** Identifies this start of the service as the holder of waiters, and of runs on many machines. */
   readonly holder: string;
 }
 
-/** A transaction of admission, behind the org's lock. */
+/** A transaction of admission, under the org's lock. */
 export interface Decision extends DecisionDeps {
   readonly tx: Write;
   /** The time of the decision, in milliseconds since 1970. */
   readonly now: number;
   /** The open replies by ticket. */
   readonly waiters: Map<string, Waiter>;
-  /** Made once the transaction is committed. */
+  /** Delivered once the transaction is committed. */
   readonly deliveries: Delivery[];
-  /** Called if it isn't committed: takes back what memory has of it. */
+  /** Called if the transaction fails: undoes its changes in memory. */
   readonly undo: (() => void)[];
 }
 
-/** What a waiter is answered: an outcome, or an error of the request itself. */
+/** The answer to a waiter: an outcome, or an error of the request itself. */
 export type Delivery = { readonly waiter: Waiter } & (
   | { readonly outcome: EnterOutcome }
   | { readonly error: PipelineError }
 );
 
-/** What admission asks of its database, where SQLite and PostgreSQL differ. */
+/** The database operations of admission in which SQLite and PostgreSQL differ. */
 export interface AdmissionStore {
-  /** Whether a row of `waiters` counts: the service that holds its request lives. */
+  /** Whether a row of `waiters` counts, which is while the service that holds its request lives. */
   readonly isWaiting: RawBuilder<boolean>;
   /** Locks the org until the transaction's end. @returns the time, in milliseconds since 1970. */
   lock(tx: Write, orgId: string): Promise<number>;
@@ -54,12 +54,12 @@ export interface AdmissionStore {
     decision: Pick<Decision, "tx" | "now" | "waiters" | "holder">,
     orgId: string,
   ): Promise<readonly Waiter[] | undefined>;
-  /** Inserts the row of a run that is being granted. Whoever is told of the run has to launch or to withdraw it. */
+  /** Inserts the row of a run that is being granted. Whoever receives the run has to launch or withdraw it. */
   insertRun(decision: Decision, row: NewRun, waiter: Waiter): Promise<void>;
   /**
    * Keeps a run for one more caller, so that it isn't withdrawn when the others leave.
    * @param waiter the caller; undefined for a request that doesn't wait.
-   * @returns false if it is withdrawn already: then its row is gone.
+   * @returns false if the run is withdrawn already; its row is then gone.
    */
   joinRun(decision: Decision, runId: string, waiter: Waiter | undefined): Promise<boolean>;
 }
@@ -72,7 +72,7 @@ export type NewRun = Pick<
   | ("inputs" | "outputs" | "git_commit")
 >;
 
-/** A start request that is checked already: the pipeline exists and can be run. */
+/** A start request that has been checked: the pipeline exists and can be run. */
 export interface EnterRequest {
   readonly orgId: string;
   readonly actor: string;
@@ -82,9 +82,9 @@ export interface EnterRequest {
   readonly idempotencyKey: string | undefined;
   /** See `agentHeader`. */
   readonly agent?: string | undefined;
-  /** The inputs that it gives. */
+  /** The inputs that the request gives. */
   readonly given?: InputValues | undefined;
-  /** All inputs as they are fixed from here on, whatever becomes of the file. */
+  /** All inputs, fixed from here on even if the file changes. */
   readonly inputs?: StoredInputs;
   readonly work: Work;
 }
@@ -130,7 +130,7 @@ export class Waiter {
     return true;
   }
 
-  /** The caller is gone, or there is no outcome. @param reason what `outcome` rejects with. */
+  /** Settles without an outcome, as when the caller is gone. @param reason what `outcome` rejects with. */
   leave(reason: unknown): void {
     if (this.#state !== "waiting") return;
     this.#state = "left";

@@ -9,14 +9,14 @@ import { removeWaiter } from "./queue.ts";
 import { countSlots, type OrgSlots, quotaOf, refusalOf } from "./slots.ts";
 
 /**
- * The most requests that wait at this service, in all orgs. Further ones are refused at once: each holds a connection, and
- * reading or cancelling a run needs one as well (see `connectionLimits`).
+ * The most requests that may wait at this service, across all orgs; more are refused at once. Each holds a connection, and
+ * some must be left for reading and cancelling runs (see `connectionLimits`).
  */
 const longestQueue = 1_000;
 
 /**
- * Decides on a start request: a run, a refusal, or a ticket. The day's limit goes before a taken slot, since waiting
- * doesn't help (contract: "Limits").
+ * Decides on a start request: a run, a refusal, or a ticket. The day's limit is checked before the slots, since waiting
+ * doesn't help against it (contract: "Limits").
  */
 export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
   const { tx, deliveries, waiters, now, store } = decision;
@@ -32,7 +32,7 @@ export async function enter(decision: Decision, waiter: Waiter): Promise<void> {
   } else deliveries.push({ waiter, outcome: { kind: "refused", refusal, quota: quotaOf(org) } });
 }
 
-/** Decides on a waiter whose time is over: refused, unless a slot came free just now. */
+/** Refuses a waiter whose time is up, unless a slot has just come free. */
 export async function expire(decision: Decision, waiter: Waiter, ticket: string): Promise<void> {
   const { tx, deliveries, now } = decision;
   const org = await countSlots(tx, waiter.request.orgId, now);
@@ -90,7 +90,7 @@ async function grantRun(decision: Decision, org: OrgSlots, waiter: Waiter): Prom
   deliveries.push({ waiter, outcome: { kind: "started", run: asRun(row), quota: quotaOf(org) } });
 }
 
-/** Answers with the run that the request's idempotency key has started. @returns whether there is one that stays. */
+/** Answers with the run that the request's idempotency key has started, or with `conflict`. @returns whether it did. */
 export async function answerRepeated(decision: Decision, waiter: Waiter): Promise<boolean> {
   const { deliveries } = decision;
   try {
@@ -104,7 +104,7 @@ export async function answerRepeated(decision: Decision, waiter: Waiter): Promis
   return true;
 }
 
-/** What tells whether a start request is a repeated one. `project` is undefined where the request names none. */
+/** What identifies a repeated start request. `project` is undefined where the request names none. */
 export type KeyedRequest = Pick<EnterRequest, "orgId" | "actor" | "idempotencyKey" | "pipeline" | "given"> & {
   readonly project: string | undefined;
 };

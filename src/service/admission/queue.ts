@@ -5,7 +5,7 @@ import { inputsColumn } from "../store/runInputs.ts";
 import type { Database, Tables, Write } from "../store/tables.ts";
 import type { EnterRequest, Waiter } from "./decision.ts";
 
-/** The tickets of a waiter and of all others with its idempotency key: one request that was sent again. @param oldest its row. */
+/** Selects the tickets of a waiter and of all with its idempotency key: one request, sent again. @param oldest its row. */
 export function withSameKey(oldest: RawBuilder<unknown>) {
   return sql`
     with oldest as (${oldest})
@@ -50,11 +50,11 @@ export type WaitingStart = Pick<
   readonly actor_name: string | null;
 };
 
-/** The start requests that wait for a slot of an org, as all who watch them see them. */
+/** An org's queue, as everyone who watches it sees it. */
 export interface OrgQueue {
   /** The oldest first. */
   readonly waiting: readonly WaitingStart[];
-  /** With the place of the actor's request of that idempotency key. */
+  /** The queue, with the place of the watcher's own request that has that idempotency key. */
   seenBy(watcher: Pick<EnterRequest, "actor" | "idempotencyKey">): Queue;
 }
 
@@ -64,7 +64,7 @@ interface QueuedRequest extends WaitingStart {
   readonly is_waiting: number;
 }
 
-/** Reads an org's queue: once for all who watch it, since they are as many as wait. A request that was sent again has several rows. */
+/** Reads an org's queue, once for all watchers, who are as many as the waiters. A request sent again has several rows. */
 export async function readQueue(
   db: Database,
   isWaiting: RawBuilder<boolean>,

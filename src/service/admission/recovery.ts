@@ -15,7 +15,7 @@ export interface RecoverDeps {
   readonly log: Log;
   readonly bus: EventBus;
   readonly logs: Pick<RunLogs, "mend">;
-  /** Ends what is left of a run's processes; resolves when nothing is. */
+  /** Ends the remaining processes of a run; resolves when none is left. */
   readonly endLeftovers: (run: Pick<ActiveRow, "runId" | "runner">) => Promise<void>;
   readonly admission: Pick<Admission, "release">;
   /** The ids of the runs that are being recovered now. */
@@ -23,14 +23,14 @@ export interface RecoverDeps {
 }
 
 /**
- * How long a start waits for the processes of earlier runs to end, in milliseconds; usually there are none. Less than a
- * face waits for the service that it has started.
+ * How long the service's start waits for processes of earlier runs to end, in milliseconds; usually there are none. Shorter
+ * than a face waits for a service that it has started.
  */
 const startTimeout = 10_000;
 
 /**
- * Ends the runs that an earlier start of the service has left active. A run that can't be ended in time keeps its slot, and
- * doesn't keep the service from starting.
+ * Ends the runs that an earlier start of the service left active. A run that can't be ended in time keeps its slot, but
+ * the service starts all the same.
  */
 export async function recover(deps: RecoverDeps): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
@@ -41,8 +41,8 @@ export async function recover(deps: RecoverDeps): Promise<void> {
 }
 
 /**
- * Ends active runs that nobody holds. What is left of their processes is ended before the slot is released: no clock
- * decides that, so a clock that jumps starts no second run. A run that can't be ended now is left for the next sweep.
+ * Ends active runs that nobody holds. Their remaining processes are ended before the slot is released, whatever the clock
+ * says, so that a clock jump can't start a second run. A run that can't be ended now is left for the next sweep.
  */
 async function recoverRuns(runs: readonly ActiveRow[], reason: string, deps: RecoverDeps): Promise<void> {
   const { recovering, log } = deps;
@@ -79,8 +79,8 @@ async function recoverRun(run: ActiveRow, reason: string, deps: RecoverDeps): Pr
 const sweepMilliseconds = 10_000;
 
 /**
- * Recovers the active rows of runs that the service doesn't hold, so that no fault keeps a slot for long. No other service
- * holds them while this one has the folder's lock.
+ * Recovers active runs that this service doesn't hold, so that no fault keeps a slot for long. No other service can hold
+ * them while this one has the folder's lock.
  * @returns `soon` sweeps at once; `stop` resolves when no sweep is under way.
  */
 export function sweepActive(
@@ -91,9 +91,9 @@ export function sweepActive(
     try {
       const before = runs.ids();
       const rows = await activeRows(deps.db);
-      // A run of before may have ended since the rows were read, and one of after may have been granted.
+      // Excludes both lists: a run may have ended, or been granted, while the rows were read.
       const after = runs.ids();
-      // The lock may be lost, and another service have runs by now.
+      // If the lock was lost, another service may have runs by now.
       if (runs.isStopping) return;
       const unheld = rows.filter(({ runId }) => !before.has(runId) && !after.has(runId));
       // Not awaited: a run that doesn't end must hold up neither the next sweep nor the shutdown.

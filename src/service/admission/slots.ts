@@ -4,7 +4,7 @@ import type { Refusal } from "../../contract/refusal.ts";
 import { orgWithUsage } from "../store/orgs.ts";
 import type { Write } from "../store/tables.ts";
 
-/** An org's limits and what its run rows add up to. Stored nowhere; a transaction counts up as it makes runs. */
+/** An org's limits and the counts of its run rows. Stored nowhere; a transaction adds the runs that it makes. */
 export interface OrgSlots {
   readonly id: string;
   readonly parallelRuns: number;
@@ -27,7 +27,7 @@ export async function countSlots(tx: Write, orgId: string, now: number): Promise
   };
 }
 
-/** Why the org may start no run now; undefined when it may. The day's limit goes first (contract: "Limits"). */
+/** Why the org may start no run now; undefined when it may. The day's limit comes first (contract: "Limits"). */
 export function refusalOf(
   { active, parallelRuns, runsToday, runsPerDay }: OrgSlots,
   now: number,

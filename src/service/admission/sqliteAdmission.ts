@@ -43,7 +43,7 @@ export function sqliteAdmission({ now, makeId, holder, runs }: SqliteAdmissionDe
     },
     async joinRun({ tx, undo }, runId) {
       if (runs.isWithdrawn(runId)) {
-        // Its own removal is still to come, or the disk was full.
+        // The withdrawal hasn't removed the row yet, or failed because the disk was full.
         await removeRun(tx, runId);
         return false;
       }

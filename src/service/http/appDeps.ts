@@ -29,21 +29,21 @@ export interface AppDeps extends EveryRequestDeps {
   readonly instance: string;
   /** Undefined where the service runs from its sources. */
   readonly version: string | undefined;
-  /** Aborted when the service shuts down: no face should take it any more. */
+  /** Aborted when the service shuts down; no face should use it from then on. */
   readonly stopping: AbortSignal;
-  /** Of this machine's own service only, which alone knows folders. */
+  /** Only in this machine's own service, which alone knows the machine's folders. */
   readonly machine: MachineDeps | undefined;
-  /** Loads what a start needs, and makes a process ready for its run, where runs are processes of this machine. */
+  /** Loads what a start needs and readies a process for its run, where runs are processes of this machine. */
   readonly prepare?: (environment: readonly string[] | undefined) => void;
-  /** Called with a run that is being cancelled: where nobody holds it, only its recovery ends it. */
+  /** Called with a run that is being cancelled: if nobody holds it, only its recovery can end it. */
   readonly recover: (runId: string) => void;
   /** What a larger service adds to this one. */
   readonly added?: {
     readonly addRoutes: (endpoints: Endpoints) => void;
-    /** What is answered for an error of what it adds; undefined for any other. */
+    /** The problem to reply with for an error of the added parts; undefined for any other error. */
     readonly problemOf: (error: unknown) => HttpProblem | undefined;
   };
-  /** Names the service's data, as every server and every start of it does: the folder, or the database. */
+  /** Identifies the service's data, the same on every server and at every start: the folder, or the database. */
   readonly dataName: string;
   /** The built style and script of the page; undefined for none. */
   readonly pageFolder: string | undefined;
@@ -52,7 +52,7 @@ export interface AppDeps extends EveryRequestDeps {
 export interface MachineDeps {
   readonly handOver: () => Leaving;
   readonly state: () => Promise<ServiceState>;
-  /** Ends the service in order. Resolves with the state as it was, once its runs have ended. */
+  /** Shuts the service down. Resolves once its runs have ended, with the state as it was before. */
   readonly stop: () => Promise<ServiceState>;
   /** The id of the key that this machine's own faces use. */
   readonly keyId: string;

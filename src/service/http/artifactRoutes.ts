@@ -5,7 +5,7 @@ import type { SignedIn } from "./authenticate.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { refuseRemoved, requestedRun } from "./runRoutes.ts";
 
-/** The types that a browser may show. Any other is sent as an attachment: it might be taken for a page. */
+/** The types that a browser may show. Any other is sent as an attachment, since a browser might treat it as a page. */
 const inlineTypes: Readonly<Record<string, string>> = {
   "image/png": "image/png",
   "image/jpeg": "image/jpeg",
@@ -32,7 +32,7 @@ export function artifactRoutes(endpoints: Endpoints, deps: AppDeps): void {
   );
 }
 
-/** Sends an artifact, which may come from anywhere: under the headers of every reply, nothing in it runs. */
+/** Sends an artifact. Its content is untrusted; the headers of every reply keep anything in it from running. */
 export async function sendArtifact<Env extends SignedIn>(
   context: Context<Env>,
   { id: runId, file }: { readonly id: string; readonly file: string },
@@ -40,7 +40,7 @@ export async function sendArtifact<Env extends SignedIn>(
 ): Promise<Response> {
   const run = await requestedRun(db, context.get("caller"), runId);
   await refuseRemoved(db, runId);
-  // Only a file in the run's list is opened: no name leads out of its folder.
+  // Only a file in the run's list is opened, so no name can lead out of the run's folder.
   const artifact = run.artifacts?.find((listed) => listed.file === file) ?? noSuchArtifact();
   const content = (await logs.openArtifact(runId, artifact.file)) ?? noSuchArtifact();
   const type = inlineTypes[artifact.mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
@@ -63,8 +63,8 @@ function noSuchArtifact(): never {
 }
 
 /**
- * The `Content-Disposition` header (RFC 6266): the name itself in the encoding of RFC 8187, and for other readers a name
- * in which `_` replaces what could end the text or a path.
+ * The `Content-Disposition` header (RFC 6266): the name encoded as in RFC 8187, and for older readers a plain name in
+ * which `_` replaces whatever could end the quoted text or form a path.
  */
 export function contentDisposition(kind: "inline" | "attachment", name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\/%;]/gu, "_");

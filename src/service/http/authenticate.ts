@@ -29,7 +29,7 @@ export function authenticate(db: Database) {
   });
 }
 
-/** `members` are all but viewers; `open` needs no key; `this machine` is its own key; `runners` are in no other. */
+/** `open` needs no key; `members` excludes viewers; `this machine` is its faces' own key; a runner's key has `runners` only. */
 export type Access = "open" | "every role" | "members" | "owners" | "this machine" | "runners";
 
 /**

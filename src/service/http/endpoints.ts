@@ -37,7 +37,7 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly errors?: readonly Exclude<ErrorType, "out-of-reach" | "breaks-contract" | "usage">[];
 }
 
-/** For a body that holds a text of 64 KiB, as JSON. */
+/** The bytes of a JSON body that holds a text of 64 KiB: escaped, the text may be several times as long. */
 export const longBody = 512 * 1024;
 
 type Parts<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

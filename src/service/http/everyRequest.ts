@@ -25,14 +25,13 @@ const safeId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export interface EveryRequestDeps {
   readonly log: Log;
   readonly replies: OpenReplies;
-  /** Whether it answers under other names than this machine's own, as a service for many machines does. */
+  /** Whether the service answers under other host names than loopback's, as a service for many machines does. */
   readonly isOnNetwork?: boolean;
 }
 
 /**
- * The middleware of every request: gives it an id, which its reply has as `x-request-id`; keeps its reply among the open
- * ones; logs one line when it has ended, with the route's pattern, never the path or the query, which may hold anything;
- * and guards the service.
+ * The middleware of every request: gives it an id, which the reply has as `x-request-id`; tracks its open reply; guards the
+ * service; and logs one line at its end, with the route's pattern, since the path and the query may hold anything.
  */
 export function everyRequest({ log, replies, isOnNetwork = false }: EveryRequestDeps) {
   return createMiddleware<AppEnv>(async (context, next) => {
@@ -57,7 +56,7 @@ export function everyRequest({ log, replies, isOnNetwork = false }: EveryRequest
     outgoing.setHeader("x-request-id", requestId);
     guard(context, isOnNetwork);
     await next();
-    // A stream that nobody reads must not go on.
+    // Nobody reads the body of a reply to HEAD, so its stream must end.
     if (context.req.method === "HEAD") await context.res.body?.cancel();
   });
 }
@@ -67,10 +66,10 @@ function routeOf(context: Context): string {
   return matchedRoutes(context).findLast(({ method }) => method !== "ALL")?.path ?? "none";
 }
 
-/** What machines ask every second. */
+/** The paths that monitoring requests every second. */
 const checks: ReadonlySet<string> = new Set(["/healthz", "/metrics", "/readyz"]);
 
-/** Checks are of no interest in a log, also when a server says that it isn't ready. */
+/** Checks are of no interest in a log, not even a 503 from a server that isn't ready. */
 function levelOf(route: string, status: number): LogLevel {
   if (checks.has(route) && (status < 400 || status === 503)) return "debug";
   return status >= 500 ? "error" : "info";
@@ -84,7 +83,7 @@ const loopbackHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
 /** @throws PipelineError for a request that a web page could have sent, or that is far too large. */
 function guard(context: Context<AppEnv>, isOnNetwork: boolean): void {
   const { incoming } = context.env;
-  // Node's headers would have only the first of two.
+  // hono joins several `Host` headers; Node's `headers` would keep only the first.
   const host = (context.req.header("host") ?? "").toLowerCase();
   if (!isOnNetwork) guardLoopback(incoming, host);
   guardOrigin(incoming, isOnNetwork ? [`http://${host}`, `https://${host}`] : [`http://${host}`]);
@@ -92,11 +91,11 @@ function guard(context: Context<AppEnv>, isOnNetwork: boolean): void {
 }
 
 /**
- * Turns away a name that was rebound to this machine. The port of `Host` is not compared: a forwarded port is another
- * one, and a page that sends one can't choose it.
+ * Turns away a host name that was rebound to this machine. The port in `Host` isn't compared: a forwarded port differs,
+ * and a web page can't choose the port that its browser sends.
  */
 function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
-  // A request may name its target in full, and then that is where it was sent to (RFC 9112, 3.2.2).
+  // The target may be an absolute URL, whose host then counts instead of `Host` (RFC 9112, 3.2.2).
   const isSentHere = () => url.startsWith("/") || new URL(url).host === new URL(`http://${host}`).host;
   if (!loopbackHost.test(host) || !isSentHere()) {
     throw new PipelineError("forbidden", "This service answers only under 127.0.0.1, ::1 and localhost.", {
@@ -106,8 +105,8 @@ function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
 }
 
 /**
- * Turns away what another site's page could send here from a person's browser, which shows in `Origin` or, where the
- * browser sends none, in `Sec-Fetch-Site`. Behind a balancer that speaks TLS, the page's own origin is `https`.
+ * Turns away requests that another site's page makes in a person's browser. They show in `Origin` or, without one, in
+ * `Sec-Fetch-Site`. Behind a load balancer that terminates TLS, the page's own origin is `https`.
  */
 function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
   const { origin } = incoming.headers;
@@ -120,9 +119,9 @@ function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
 }
 
 /**
- * Browsers say so also where they send no `Origin`, as for an image, and this machine's other ports count as another
- * site, though they are sent the same cookies. A link that a person follows is let through. A page of another site can't send `x-api-key`
- * without asking first, which is never granted, so a request with one is no page's.
+ * Browsers send `Sec-Fetch-Site` even without `Origin`, as for an image. Pages on this machine's other ports, `same-site`,
+ * are turned away too: they are sent the same cookies. A link that a person follows is let through. Another site's page can't
+ * send `x-api-key` without a preflight, which is never granted, so a request with that header isn't a page's.
  */
 function isSentByAnotherSite({ headers, method }: IncomingMessage): boolean {
   const site = headers["sec-fetch-site"];
@@ -146,7 +145,7 @@ function guardTarget({ url = "", rawHeaders, headers }: IncomingMessage): void {
       next: "Ask with a shorter one.",
     });
   }
-  // Nothing has one in its name, and PostgreSQL takes none.
+  // No name here contains NUL, and PostgreSQL accepts none.
   if (url.includes("%00")) {
     throw new PipelineError("invalid-request", "A NUL character is in the request's path or query.", {
       next: "Ask without %00.",
@@ -160,13 +159,13 @@ function guardTarget({ url = "", rawHeaders, headers }: IncomingMessage): void {
   }
 }
 
-/** Logs an error of the service itself. What a caller did wrong is only replied. */
+/** Logs an error of the service itself; a caller's mistake is only replied. */
 export function logFailure<Env extends AppEnv>(log: Log, error: unknown, context: Context<Env>): void {
   if (error instanceof PipelineError && error.type !== "internal") return;
   const { requestId } = context.var;
   const { method } = context.req;
   const route = routeOf(context);
-  // A caller that leaves before its body is read is no error of the service, and who isn't ready is asked every second.
+  // Expected: a caller that left before its body was read, and the frequent checks of a server that isn't ready.
   const isCheck = checks.has(route) && error instanceof HttpProblem && error.status === 503;
   const isNone = context.env.outgoing.destroyed || isCheck;
   log(isNone ? "debug" : "error", "request failed", { requestId, method, route, error });

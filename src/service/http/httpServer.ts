@@ -28,7 +28,7 @@ interface HttpServerDeps {
   readonly limits?: Readonly<Record<keyof typeof connectionLimits, number>>;
 }
 
-/** The server under the app. Answers in the contract's shape also what never becomes a request of the app. */
+/** The HTTP server under the app. Even what never becomes a request of the app is answered in the contract's shape. */
 export function createHttpServer({
   app,
   replies,
@@ -62,10 +62,10 @@ export function createHttpServer({
   );
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => void listener(incoming, outgoing);
   const server = createServer(options, answer);
-  // The app asks for the body only when it reads it.
+  // The app itself sends `100 Continue`, once it reads the body.
   for (const event of ["checkExpectation", "checkContinue"]) server.on(event, answer);
   server.maxConnections = maxConnections;
-  // All headers are checked: the ones that Node leaves out could be those that matter.
+  // No limit here, because Node would drop the headers beyond it, and those could be the ones that matter.
   server.maxHeadersCount = 0;
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable || error.code === "ECONNRESET" || !replies.canReportFaultOn(socket)) {
@@ -126,7 +126,7 @@ function badRequest(why: string): HttpProblem {
 }
 
 /**
- * The headers of every reply. A reply is data and no document: nothing in it may run, be framed or be embedded in another
+ * The headers of every reply. A reply is data, not a document: nothing in it may run, be framed or be embedded in another
  * site's page. The page sets a policy of its own.
  */
 const standingHeaders = {
@@ -136,7 +136,7 @@ const standingHeaders = {
   "x-frame-options": "DENY",
   "cross-origin-resource-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
-  // With no-referrer a browser would send the page's own forms with `Origin: null`, as another site's.
+  // With no-referrer a browser would send the page's own forms with `Origin: null`, like another site's.
   "referrer-policy": "same-origin",
   "cache-control": "no-store",
 } as const;
@@ -149,11 +149,11 @@ interface EveryReplyDeps {
 }
 
 /**
- * The replies of a server. Each has the standing headers, unless its route sets its own, and the time of the service's
- * clock, by which the seconds to 00:00 UTC are counted (contract: "Refusals and errors over HTTP").
+ * The replies of a server. Each has the standing headers, unless its route sets its own, and a `Date` by the service's
+ * clock, which also counts the seconds to 00:00 UTC (contract: "Refusals and errors over HTTP").
  *
- * A reply that begins before the request's body was read is the last on its connection: a next request would wait for
- * the rest of that body.
+ * A reply that begins before the request's body was read is the last on its connection: the next request would have to
+ * wait for the rest of that body.
  */
 function everyReply({ clock, replies }: EveryReplyDeps): typeof ServerResponse {
   return class<Request extends IncomingMessage> extends ServerResponse<Request> {
@@ -177,7 +177,7 @@ function everyReply({ clock, replies }: EveryReplyDeps): typeof ServerResponse {
   };
 }
 
-/** A request without a body is not `complete` either while Node emits it. */
+/** While Node emits a request, `complete` is false even if it has no body; so the headers count too. */
 function isBodyUnread({ complete, headers }: IncomingMessage): boolean {
   return (
     !complete && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
@@ -191,12 +191,12 @@ function isBodyUnread({ complete, headers }: IncomingMessage): boolean {
 const lingering = { bytes: 16 * 1024 * 1024, milliseconds: 2_000 } as const;
 
 /**
- * Discards what a connection still sends. Called before its last reply is ended. Then the connection is half closed, and
- * closed when the caller closes it too, or after a while.
+ * Discards what the caller still sends. Called before the last reply is ended, which then half closes the connection; it is
+ * closed once the caller closes it too, or after a while.
  */
 function lingerAfterReply(socket: Socket, clock: Pick<Clock, "after">): void {
   const discard = () => {
-    // Node's own listeners, which would parse it.
+    // Removes Node's own listeners, which would parse the data.
     socket.removeAllListeners("data").removeAllListeners("end");
     let left = lingering.bytes;
     socket.on("data", ({ length }: Buffer) => {

@@ -5,9 +5,9 @@ import type { Log } from "../../machine/log.ts";
 import type { AppEnv } from "./everyRequest.ts";
 import type { LiveType, OpenReplies } from "./openReplies.ts";
 
-/** The silence after which a comment shows both ends that the other is there, in milliseconds. */
+/** How long a reply may be silent before a comment shows each end that the other is there, in milliseconds. */
 export const silenceMilliseconds = 15_000;
-/** How long a reader may take nothing before it is cut off, in milliseconds. It can go on where it was. */
+/** How long a reader may take nothing before it is cut off, in milliseconds. It can reconnect and go on where it was. */
 const stallMilliseconds = 60_000;
 
 /** The live replies that one key may have. Every face holds one or two, and this machine's faces share a key. */
@@ -27,7 +27,7 @@ interface LiveReply {
 
 /**
  * A reply that goes on for as long as there are pieces.
- * @throws PipelineError `conflict` when the key has as many of them open as it may.
+ * @throws PipelineError `conflict` when the key already has the most live replies that it may.
  */
 export function liveReply<Env extends AppEnv>(
   context: Context<Env>,
@@ -60,7 +60,7 @@ export function liveReply<Env extends AppEnv>(
     } catch (error) {
       if (left.signal.aborted) return undefined;
       log("error", "a live reply broke off", { path: context.req.path, error });
-      // An end would say that the reply is complete.
+      // Ending it in order would make the reply look complete.
       outgoing.destroy();
       return undefined;
     }

@@ -73,13 +73,13 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
       await requestedRun(deps.db, caller, runId);
       await refuseRemoved(deps.db, runId);
       const query = requestQuery(context, logQuerySchema, ["after"]);
-      // A reader that reconnects says it in the header, while its URL is still the first one.
+      // A reader that reconnects sends what it has in this header; its URL is still that of its first request.
       const last = context.req.header("last-event-id") ?? "";
       const after = /^\d{1,15}$/.test(last) ? Number(last) : (query.after ?? 0);
       const follow = query.follow !== "false";
       const wantsEvents = /\btext\/event-stream\b/i.test(context.req.header("accept") ?? "");
       const format = wantsEvents ? eventStream : jsonLines;
-      // Before the reply begins: then one that is out of reach can still be told.
+      // Opened before the reply begins, so that a log out of reach can still be replied as an error.
       const reader = await deps.logs.reader(runId);
       return liveReply(context, deps, {
         contentType: format.contentType,

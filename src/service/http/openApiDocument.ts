@@ -120,7 +120,7 @@ function components(): JsonSchema {
   };
 }
 
-/** Where the document keeps what has a name: of the responses, the type of an error that travels over HTTP, or `other`. */
+/** A reference to a named component. Responses are named by the type of an error that travels over HTTP, or `other`. */
 function reference(kind: "schemas" | "headers" | "responses", name: string) {
   return { $ref: `#/components/${kind}/${name}` };
 }

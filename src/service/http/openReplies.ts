@@ -10,7 +10,7 @@ import type { Database } from "../store/tables.ts";
 
 type Outgoing = HttpBindings["outgoing"];
 
-/** An event stream may end at any event, JSON lines at their end alone. */
+/** An event stream may end after any event, JSON lines only when complete. */
 export type LiveType = "text/event-stream" | "application/x-ndjson";
 
 /** A reply that is not finished. */
@@ -18,7 +18,7 @@ export class OpenReply {
   readonly outgoing: Outgoing;
   /** The key that it is for; undefined until the request is authenticated, and where no key is needed. */
   keyId: string | undefined;
-  /** Of a reply without a known end: its type. */
+  /** The type of a live reply; undefined for any other. */
   live: LiveType | undefined;
   readonly #left = new AbortController();
 
@@ -27,11 +27,11 @@ export class OpenReply {
   }
 
   /**
-   * Aborts when the caller closes the connection before the reply is finished, or the key is revoked. Its reason is the
-   * error to reply. For held requests; a stream is ended anyway.
+   * Aborts when the caller closes the connection before the reply is finished, or when the key is revoked; the reason is the
+   * error to reply. Only held requests need it; a stream is ended anyway.
    */
   get left(): AbortSignal {
-    // The request's socket: a reply has none while an earlier one on the connection is not finished.
+    // Checks the request's socket too, since a reply has none until the earlier ones on its connection are finished.
     if (this.outgoing.destroyed || this.outgoing.req.socket.destroyed) this.closed();
     return this.#left.signal;
   }
@@ -85,7 +85,7 @@ export class OpenReplies {
       .length;
   }
 
-  /** Adds a reply until it is finished, or its caller has left, and then calls back. */
+  /** Tracks a reply until it is finished or its caller has left, then calls `onClosed`. */
   add(outgoing: Outgoing, onClosed: () => void): OpenReply {
     const open = new OpenReply(outgoing);
     if (!outgoing.destroyed) this.#open.add(open);
@@ -122,7 +122,7 @@ export class OpenReplies {
     }
   }
 
-  /** From now on every connection ends with its reply. */
+  /** From now on every connection closes after its current reply. */
   stop(): void {
     this.#stopping = true;
   }

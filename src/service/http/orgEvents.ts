@@ -12,17 +12,17 @@ import { changedRuns, lastChanges } from "../store/runChanges.ts";
 import { readRun } from "../store/runs.ts";
 import type { Database } from "../store/tables.ts";
 
-/** The most runs that are read at once: a reader that takes nothing holds their events. */
+/** The most runs that are read at once, since a stalled reader keeps their events in memory. */
 const batchSize = 10;
 /**
- * An event holds all steps of its run, and each step changes the run twice. So an active run's that is longer, in characters, is
- * followed by a pause, in milliseconds: a thousand short steps would keep the service and its readers busy. It is shorter than
- * the time that event streams have at a shutdown.
+ * A run's event holds all its steps, and each step changes the run twice, so a thousand short steps would keep the service
+ * and its readers busy. Hence an active run's event longer than this, in characters, is followed by a pause, in milliseconds.
+ * The pause is shorter than the time that event streams have at a shutdown.
  */
 const largeEvent = { length: 20_000, pause: 200 } as const;
-/** How many orgs are looked at with one statement. */
+/** How many orgs one statement checks. */
 const orgsAtOnce = 100;
-/** How often the server looks for changes that nobody has rung for, in milliseconds. */
+/** How often the server looks for changes that no event announced, in milliseconds. */
 const checkMilliseconds = 15_000;
 
 export interface OrgEventsDeps {
@@ -43,7 +43,7 @@ export interface OrgReader {
 export class OrgEvents {
   readonly #deps: OrgEventsDeps;
   readonly #feeds = new Map<string, OrgFeed>();
-  /** While there are readers. */
+  /** Undefined while there are no readers. */
   #checking: ReturnType<typeof repeat> | undefined;
 
   constructor(deps: OrgEventsDeps) {
@@ -67,8 +67,8 @@ export class OrgEvents {
   }
 
   /**
-   * Looks for changes that nobody has rung for: the server that made them may have died before it could. All orgs together,
-   * since readers are what a service has most of.
+   * Looks for changes that no event announced: the server that made them may have died before it could. One statement checks
+   * many orgs, since a service may have readers in very many.
    */
   async #check(): Promise<void> {
     const { db, log } = this.#deps;
@@ -85,7 +85,7 @@ export class OrgEvents {
 }
 
 /**
- * The events of an org, for as long as it has readers. A reader asks for them when it can take more, so nothing waits for it.
+ * The events of an org, for as long as it has readers. A reader asks for events when it can take more, so it delays nobody.
  * Each event is made once for all readers: what was read is kept until the next change.
  */
 export class OrgFeed {
@@ -103,19 +103,19 @@ export class OrgFeed {
     this.#orgId = orgId;
     this.#deps = deps;
     this.#unsubscribe = deps.bus.subscribe(orgId, (change) => {
-      // A run has begun or ended, for which somebody may wait.
+      // A run has begun or ended, and somebody may be waiting for that.
       if (change.kind === "org") this.#cancelPause();
       this.#ring(this.#readers, change);
     });
   }
 
   add(reader: OrgReader): void {
-    // What could not be read for others is read again.
+    // Reads anew, in case the last read failed.
     this.#forget();
     this.#readers.add(reader);
   }
 
-  /** @returns how many are left. */
+  /** @returns how many readers are left. */
   remove(reader: OrgReader): number {
     this.#readers.delete(reader);
     if (this.#readers.size === 0) {
@@ -125,7 +125,7 @@ export class OrgFeed {
     return this.#readers.size;
   }
 
-  /** @param last the sequence number of the org's last change, of which there may have been no ring. */
+  /** @param last the sequence number of the org's last change, which may not have been announced. */
   ringUntil(last: number): void {
     const behind = [...this.#readers].filter(({ sent }) => sent < last);
     if (behind.length > 0) this.#ring(behind, { kind: "org" });
@@ -149,7 +149,7 @@ export class OrgFeed {
     return eventOf("org", { ...(await this.#org), actor: keyId });
   }
 
-  /** Kept no longer than it is being read: the queue changes without a ring where a server dies. */
+  /** Shared only while it is being read: when a server dies, the queue changes without an event. */
   queue(): Promise<OrgQueue> {
     if (this.#queue !== undefined) return this.#queue;
     const reading = this.#deps.admission.queue(this.#orgId).finally(() => {
@@ -159,7 +159,7 @@ export class OrgFeed {
     return reading;
   }
 
-  /** The first runs that have changed after a sequence number, the oldest change first. None in a pause; its end rings. */
+  /** The first runs changed after a sequence number, the oldest change first. None in a pause, whose end announces them. */
   async runsAfter(after: number): Promise<readonly RunEvent[]> {
     if (this.#runs?.after !== after) {
       if (this.#endPause !== undefined) return [];
@@ -202,7 +202,7 @@ export class OrgFeed {
 interface RunEvent {
   /** The sequence number of the change. */
   readonly changed: number;
-  /** Server-sent text. */
+  /** The server-sent event. */
   readonly text: string;
 }
 
@@ -210,7 +210,7 @@ function eventOf(name: "org" | "run", value: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(toWire(value))}\n\n`;
 }
 
-/** An id without an event counts for readers too (HTML, "server-sent events"). */
+/** Readers keep an id even if it comes without an event (HTML, "server-sent events"). */
 export function withId(event: string, id: number | undefined): string {
   if (id === undefined) return event;
   return `id: ${id}\n${event === "" ? "\n" : event}`;

@@ -82,7 +82,7 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
   );
 }
 
-/** The queue as it is, then each time that differs. */
+/** The queue as it is, then again each time it differs. */
 async function* queuePieces(
   orgId: string,
   watcher: Parameters<OrgQueue["seenBy"]>[0],
@@ -118,8 +118,8 @@ const logEvent = "event: log\ndata: \n\n";
 /**
  * The org and its active runs, then each change, without end. An event's id is the sequence number of a change, which is
  * stored with the run: a reader that comes back with it gets every run that has changed since, also after a restart of
- * the service. An event without an id is not the last of the state at its moment.
- * @param followLog calls back each time a log grows, of which an event is to tell as well; gives a function that unsubscribes.
+ * the service. An event without an id completes no change, so no reader goes on after it.
+ * @param followLog subscribes to a log's growth, for which an event is sent too; returns a function that unsubscribes.
  */
 export async function* eventPieces(
   { orgId, keyId }: Caller,
@@ -185,7 +185,7 @@ async function resumedAt(
 ): Promise<number | undefined> {
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const after = Number(lastEventId);
-  // A number that this database has not given is another service's.
+  // A number that this database hasn't issued is another service's.
   if (after > last) return undefined;
   const missed = await changedRuns(db, orgId, after, mostMissed + 1);
   return missed.length > mostMissed ? undefined : after;

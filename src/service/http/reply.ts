@@ -34,7 +34,7 @@ const nextAfter = {
   "free-day": "Start it again once the count has started again.",
 } as const satisfies Record<Refusal["scope"], string>;
 
-/** Any other error. One that is not a PipelineError says nothing of the inside. */
+/** The reply to any other error. One that isn't a PipelineError reveals nothing of the service's inside. */
 export function errorReply(thrown: unknown): Response {
   const error =
     thrown instanceof PipelineError
@@ -58,7 +58,7 @@ export function statusOf(error: PipelineError): ContentfulStatusCode {
 /** No registered scheme fits a key in a header of its own; this one names the header, and no browser asks for a password. */
 const challenge = 'ApiKey realm="pipeline-runs", header="x-api-key"';
 
-/** A fault of the HTTP itself, whose status says more than the one of its type in the contract would. */
+/** A fault of the HTTP itself, with a status that is more specific than its type's in the contract. */
 export class HttpProblem extends PipelineError {
   readonly status: ContentfulStatusCode;
   readonly headers: Headers;

@@ -40,7 +40,7 @@ export function bodyBytes<Env extends AppEnv>(context: Context<Env>, most: numbe
 }
 
 /**
- * The request's body as it comes, read from Node's stream: hono would make a web stream of it.
+ * The request's body piece by piece, read directly from Node's stream: hono would wrap it in a web stream.
  * @throws PipelineError `payload-too-large` for more than `most` bytes; `invalid-request` for one that is incomplete.
  */
 export async function* bodyPieces<Env extends AppEnv>(
@@ -55,7 +55,7 @@ export async function* bodyPieces<Env extends AppEnv>(
   if (incoming.headers.expect !== undefined && !outgoing.headersSent) outgoing.writeContinue();
   let bytes = 0;
   try {
-    // A reply goes the same way, also one that says that the body is too long.
+    // The connection is still needed for the reply, even for one that says that the body is too long.
     for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
       bytes += piece.length;
       refuse(bytes);

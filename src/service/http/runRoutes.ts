@@ -86,7 +86,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       }
       const after = await requestedRun(db, caller, runId);
       if (!isActive(after)) return reply({ runId, status: after.status });
-      // Its row has no other status where that can't be written.
+      // The row still says `running` only if `cancelling` couldn't be written.
       const warning = after.status === "running" ? unwritten : undefined;
       return reply({ runId, status: "cancelling", warning });
     },

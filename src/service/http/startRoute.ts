@@ -13,7 +13,7 @@ import { type Endpoints, longBody } from "./endpoints.ts";
 import { HttpProblem, rateLimitHeaders, refusalReply, reply } from "./reply.ts";
 import { readAgent, readIdempotencyKey, readWait } from "./requestInput.ts";
 
-/** In bytes. The kernel gives a program no more than 2 MiB of arguments and environment as a rule; JSON makes it longer. */
+/** In bytes. A kernel usually gives a program at most 2 MiB of arguments and environment; as JSON, they are longer. */
 const largestStart = 4 * 1024 * 1024;
 
 /** Starting a run. */
@@ -46,7 +46,7 @@ export function startRoute(endpoints: Endpoints, deps: AppDeps): void {
         },
       ],
       body: "StartRequest",
-      // A whole environment, or a pipeline's files; else no more than inputs.
+      // The larger limit is for a whole environment, or for a pipeline's files; any other caller sends only inputs.
       bodyBytes: ({ keyId }) =>
         deps.machine === undefined || keyId === deps.machine.keyId ? largestStart : longBody,
       reply: {
@@ -101,7 +101,7 @@ interface HowToStart {
 }
 
 /**
- * Asks for a run on the caller's behalf. One that is granted begins once the reply has been sent.
+ * Requests a run for the caller. A granted run begins once the reply has been sent.
  * @throws PipelineError when the pipeline can't be found or can't be run.
  */
 export async function requestRun<Env extends SignedIn>(
@@ -116,12 +116,12 @@ export async function requestRun<Env extends SignedIn>(
       next: "Inputs are shown with the run: bring a secret by a variable of the environment.",
     });
   }
-  // Before the request is admitted, which takes less time than a process to start.
+  // Called before admission, which takes less time than starting a process.
   deps.prepare?.(body.environment);
   const caller = context.get("caller");
   const request = { orgId: caller.orgId, actor: caller.keyId, idempotencyKey, given: body.inputs };
   const found = await deps.pipelines.find(caller.orgId, body).catch(async (error: unknown) => {
-    // A repeated request gets its run also when the pipeline is gone.
+    // A repeated request gets its run even if the pipeline is gone.
     const repeated = await admission.repeated({ ...request, ...body, project: body.project });
     if (repeated === undefined) throw error;
     return repeated;
@@ -153,8 +153,8 @@ export async function requestRun<Env extends SignedIn>(
 }
 
 /**
- * Calls back when the reply has been sent, or its caller has left before. A run begins only then: a caller who closes the
- * connection leaves the queue, and must not find an active run that nobody follows.
+ * Calls `sent` once the reply has been sent, or `left` if its caller left before that. A run begins only then: closing the
+ * connection means leaving the queue, and must not leave behind an active run that nobody follows.
  */
 function onceReplied(
   outgoing: HttpBindings["outgoing"],

@@ -19,9 +19,9 @@ export function publishConnection(folder: string, connection: Connection): Promi
   return replaceFile(connectionFile(folder), `${JSON.stringify(toWire(connection))}\n`, 0o600);
 }
 
-/** Writes the connection file again where it is gone or of another service. @throws the file system's error. */
+/** Writes the connection file again if it is gone or another service's. @throws the file system's error. */
 export async function keepPublished(folder: string, connection: Connection): Promise<void> {
-  // Any other error, as when too many files are open, doesn't say that it is gone.
+  // Any other error, such as too many open files, doesn't mean that it is gone.
   const text = (await ifThere(readFile(connectionFile(folder), "utf8"))) ?? "";
   if (parseConnection(text)?.instance !== connection.instance) await publishConnection(folder, connection);
 }
@@ -80,7 +80,7 @@ export async function listen(
 ): Promise<number> {
   server.listen(port, host);
   try {
-    // Rejects at the event `error`.
+    // Rejects on the event `error`.
     await once(server, "listening");
   } catch (cause) {
     const why = codeOf(cause) === "EADDRINUSE" ? "another program uses it" : describeError(cause);

@@ -15,7 +15,7 @@ interface HandOverDeps {
 }
 
 const checkMilliseconds = 250;
-/** The checks in a row that must find the service free after it was busy: followers of a run read its end meanwhile. */
+/** How many checks in a row must find the service free after it was busy, so that a run's followers can read its end. */
 const freeChecks = 8;
 
 /**
@@ -54,7 +54,7 @@ interface IdleWatch {
   readonly onIdle: () => void;
 }
 
-/** The checks within the idle time, which may so be longer by a twentieth. */
+/** The number of checks within the idle time, which may thus be a twentieth longer. */
 const checks = 20;
 
 /** Calls `onIdle` once the service has not been used for `idleSeconds`. @returns a function that stops watching. */
@@ -89,12 +89,12 @@ export interface ShutdownDeps {
   };
   readonly server: Server;
   readonly replies: { stop(): void; finish(): Promise<void> };
-  /** Stops what the service does by itself. */
+  /** Stops the service's background jobs. */
   readonly stopJobs: () => Promise<void>;
   readonly folder: string;
   readonly instance: string;
   readonly log: Log;
-  /** Why the service ends, where nobody has asked it to. */
+  /** Why the service ends; undefined when somebody asked it to. */
   readonly why: string | undefined;
 }
 

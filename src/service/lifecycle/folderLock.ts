@@ -31,7 +31,7 @@ function lockFile(folder: string): string {
 /**
  * Locks the data folder for one service process, by SQLite's lock on a file: the operating system releases it when the
  * process dies, however it dies.
- * @returns undefined when another process holds it, or one that was deleted.
+ * @returns undefined when another process holds the lock, or a lock on an earlier file of this path, since deleted.
  * @throws PipelineError `internal` when the file can't be used.
  */
 export function lockFolder(folder: string): FolderLock | undefined {
@@ -42,7 +42,7 @@ export function lockFolder(folder: string): FolderLock | undefined {
     file = new DatabaseSync(path, { timeout: 0 });
     file.exec("begin exclusive");
     if (isNew && isDeletedHeld(path)) {
-      // The next one that tries makes it anew, and so looks too.
+      // Removed, so that the next attempt creates the file again and makes this check too.
       rmSync(path);
       file.close();
       return undefined;
@@ -113,9 +113,9 @@ interface FolderWatch {
 const checkMilliseconds = 10_000;
 
 /**
- * Calls `onLost` once the data folder, or the lock or the database in it, was moved, deleted or replaced: what is written goes
- * nowhere, and another service may start in its place. A deleted lock is noticed at once where the system tells of it, so that the other one need
- * not wait long. @returns a function that stops watching; resolves when nothing is under way.
+ * Calls `onLost` once the data folder, or its lock or database file, was moved, deleted or replaced: whatever is written is
+ * then lost, and another service may start in its place. A deleted lock is noticed at once where the system can watch files,
+ * so that the other service needn't wait long. @returns a function that stops watching; resolves when nothing is under way.
  */
 export async function watchFolder({
   folder,
@@ -136,7 +136,7 @@ export async function watchFolder({
     if (isLost) return;
     isLost = areHeld.includes(false);
     if (isLost) return onLost();
-    // Goes on: the disk may be full for a while.
+    // Not fatal: the disk may be full only for a while.
     await onChecked().catch((error: unknown) =>
       log("error", "the connection file could not be restored", { error }),
     );
@@ -148,7 +148,7 @@ export async function watchFolder({
   };
 }
 
-/** Any other error than a missing file, as of an unreachable folder, doesn't say that it is gone. */
+/** Only a missing file counts as lost: any other error, as of an unreachable folder, doesn't mean that it is gone. */
 async function isHeld({ path, as }: { readonly path: string; readonly as: BigIntStats }): Promise<boolean> {
   return stat(path, { bigint: true }).then(
     (now) => now.ino === as.ino && now.dev === as.dev,

@@ -9,7 +9,7 @@ import type { EventBus } from "../store/eventBus.ts";
 import { listOrgs, type OrgLimits } from "../store/orgs.ts";
 import type { Database } from "../store/tables.ts";
 
-/** How often is looked, in milliseconds. */
+/** How often the day and the limits are checked, in milliseconds. */
 const lookMilliseconds = 1_000;
 
 /**
@@ -40,8 +40,8 @@ interface WatchLimitsDeps {
 }
 
 /**
- * Passes on the limits that another process has set, as `pipeline orgs set` does: the faces of the org are sent it, and
- * whoever waits is decided on anew. While no other process writes to the database, the limits aren't read.
+ * Passes on limits that another process has set, as `pipeline orgs set` does: the org's faces get them, and its waiters are
+ * decided on again. While no other process writes to the database, the limits aren't read.
  * @returns a function that stops it; resolves when nothing is under way.
  */
 export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps): () => Promise<void> {
@@ -55,7 +55,7 @@ export function watchLimits({ db, clock, bus, admission, log }: WatchLimitsDeps)
       const orgs = new Map((await listOrgs(db)).map((org) => [org.orgId, org]));
       const before = known ?? orgs;
       const changed = [...orgs].filter(([orgId, org]) => !isDeepStrictEqual(before.get(orgId), org));
-      // Who sees a new org was sent it as it is; but somebody may wait for its limits already.
+      // Whoever reads a new org was sent it as it is, but requests may already be waiting under its limits.
       for (const [orgId] of changed) if (before.has(orgId)) bus.emit(orgId, { kind: "org" });
       if (changed.length > 0) await admission.review();
       known = orgs;

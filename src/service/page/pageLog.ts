@@ -5,8 +5,8 @@ import { FailureLines, failuresOf } from "../../text/failureLines.ts";
 import { type LogReader, type LogStore, readLogLine } from "../runs/logStore.ts";
 
 /**
- * The log so far as plain text, streamed: its lines below the names of their steps, and behind it why steps failed.
- * @param wanted only the lines that have this text, in any case.
+ * The log so far as plain text, streamed: its lines under the names of their steps, and at the end why steps failed.
+ * @param wanted only the lines that contain this text, ignoring case.
  */
 export async function logText(
   run: Pick<ServedRun, "runId" | "status" | "stoppedAt" | "steps" | "reason">,
@@ -53,7 +53,7 @@ async function* textPieces(
 /** In characters; longer lines are cut. */
 const longestLine = 2_000;
 
-/** The lines of entries as the page shows them, with those that have no end yet. */
+/** The lines of entries as the page shows them, including unfinished ones. */
 export function linesOf(entries: readonly LogEntry[]): LogLine[] {
   const lines = new LineAssembler();
   const whole = entries.flatMap((entry) => lines.add(entry));
@@ -68,7 +68,7 @@ interface StyledText {
   readonly classes: string;
 }
 
-/** A line of a program's output as pieces of text with classes; what would only move a terminal's cursor is left out. */
+/** A line of a program's output as styled pieces of text; escape sequences that only move the cursor are left out. */
 export function styledTexts(line: string): StyledText[] {
   return parseSgr(line).pieces.map(({ text, style }) => ({ text, classes: classesOf(style) }));
 }
@@ -80,7 +80,7 @@ function classesOf({ foreground, background, effects }: SgrStyle): string {
   return names.join(" ");
 }
 
-/** A bright colour is its plain one on the page; only grey and white are others than black and the plain white. */
+/** The page shows a bright colour like its plain one, except grey (bright black) and bright white. */
 function shadeOf(color: number): number {
   return color > 8 && color < 15 ? color - 8 : color;
 }

@@ -39,7 +39,7 @@ function hidesSecret(path: string): boolean {
   }
 }
 
-/** Answers with a page for who is signed in. */
+/** Answers with a page for the person who is signed in. */
 export async function showPage(
   context: Context<SignedIn>,
   parts: Omit<PageParts, "reader">,
@@ -62,7 +62,7 @@ export async function formTexts(
 
 interface SessionCookie {
   read(context: Context): string | undefined;
-  /** Gone when the browser is closed; the service ends the session earlier when it is over. */
+  /** The browser drops the cookie when it is closed; the service may end the session before that. */
   keep(context: Context, id: string): void;
   forget(context: Context): void;
 }
@@ -106,7 +106,7 @@ export function requireSession({ db, writer, clock, cookie, log }: PageDeps) {
       return context.redirect(`/app/sign-in?next=${encodeURIComponent(asked)}`, 303);
     }
     const now = clock.now();
-    // Ignored: reading has to work with a full disk.
+    // Not fatal: reading has to work with a full disk.
     await writeUse(writer, session, now).catch((error: unknown) =>
       log("error", "use of a session not noted", { error }),
     );
@@ -117,8 +117,8 @@ export function requireSession({ db, writer, clock, cookie, log }: PageDeps) {
 }
 
 /**
- * The origin under which a caller sees this service. A balancer with TLS says so in `X-Forwarded-Proto`; whoever else sends
- * that header misleads only themselves.
+ * The origin under which a caller sees this service. A load balancer that terminates TLS says so in `X-Forwarded-Proto`; any
+ * other caller that sends this header misleads only itself.
  */
 export function ownOrigin(context: Context): string {
   const { host, protocol } = new URL(context.req.url);

@@ -6,7 +6,7 @@ import type { RunFilter } from "../store/runs.ts";
 import type { Html } from "./layout.ts";
 import { statusWord } from "./runParts.ts";
 
-/** Which runs the reader wants to see. The address has it, so that it works without script and can be shared. */
+/** Which runs the reader wants to see. The filter is in the address, so that it works without script and can be shared. */
 export interface PageFilter {
   readonly status: string | undefined;
   readonly pipeline: string | undefined;
@@ -14,14 +14,14 @@ export interface PageFilter {
   /** The first and the last day, as `YYYY-MM-DD`. */
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** The time zone of those days. Undefined for UTC, where the page's script hasn't filled in the reader's. */
+  /** The time zone of those days. Undefined means UTC, as when the page's script hasn't filled in the reader's. */
   readonly zone: string | undefined;
 }
 
-/** What one can ask for; `in-work` is every active run. */
+/** The statuses to filter by; `in-work` is every active run. */
 const statuses = ["in-work", "succeeded", "failed", "cancelled", "timed-out", "lost"] as const;
 
-/** Reads a filter from an address's query. What nobody can choose is ignored, and a key in place of a pipeline hidden. */
+/** Reads a filter from an address's query. Values that the form doesn't offer are ignored; an API key as a pipeline is hidden. */
 export function filterOf(query: Readonly<Record<string, string>>): PageFilter {
   const pipeline = hideSecrets(query["pipeline"]?.trim() ?? "");
   return {
@@ -37,7 +37,7 @@ export function filterOf(query: Readonly<Record<string, string>>): PageFilter {
 function dayIn(text = ""): string | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const at = Date.parse(`${text}T00:00Z`);
-  // A day that its month doesn't have would be one of the next.
+  // `Date.parse` takes a day that its month doesn't have as one of the next month.
   return !Number.isNaN(at) && utcDay(at) === text ? text : undefined;
 }
 
@@ -62,7 +62,7 @@ export function queryOf(filter: PageFilter, { keyId }: Caller): RunFilter {
   };
 }
 
-/** When a day begins in a time zone, or one so many days later, in milliseconds since 1970. */
+/** When the day that comes `later` days after another begins in a time zone, in milliseconds since 1970. */
 function startOfDay(day: string, later: number, zone: string): number {
   const wanted = Date.parse(`${day}T00:00Z`) + later * dayMilliseconds;
   // The clocks there may change between the guess and the day's beginning.

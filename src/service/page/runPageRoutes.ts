@@ -71,7 +71,7 @@ export function runPageRoutes(deps: PageDeps): Hono<SignedIn> {
     const removedAt = await filesRemovedAt(db, runId);
     const { entries, isWhole } = await logs.tail(runId);
     const lines = linesOf(entries);
-    // Whatever is wrong with the file now is said when the new run is started.
+    // A problem of the file as it is now is ignored here; starting the new run reports it.
     const again = { pipeline, project, inputs: inputsAgain(run) };
     const pipelineNow = async () =>
       (await pipelines.find(caller.orgId, again).catch(() => undefined))?.pipeline;
@@ -97,7 +97,7 @@ export function runPageRoutes(deps: PageDeps): Hono<SignedIn> {
   return routes;
 }
 
-/** What of a run is plain text: its log, or the lines of it that have a text, and its pipeline file. */
+/** A run's texts: its log, or the log's lines that contain a text, and its pipeline file. */
 function textRoutes(routes: Hono<SignedIn>, { db, logs }: PageDeps): void {
   routes.get("/:id/log.txt", async (context) => {
     const run = await requestedRun(db, context.get("caller"), context.req.param("id"));
@@ -148,7 +148,7 @@ function changeRoutes(routes: Hono<SignedIn>, deps: PageDeps): void {
   );
 }
 
-/** Whether a run's pipeline file is kept, and of a run that ended without success what changed since the last success. */
+/** Whether a run's pipeline file is kept and, unless it succeeded or is active, what changed since the last success. */
 async function whatRan(db: PageDeps["db"], orgId: string, run: ServedRun) {
   const hasPipeline = await keepsPipeline(db, run.runId);
   const isAsked = !isActive(run) && run.status !== "succeeded";

@@ -43,7 +43,7 @@ const statusStyles: Readonly<Record<string, StatusStyle>> = {
   },
 };
 
-/** A status as a word; one that this version doesn't know as it is. */
+/** A status as a word; one that this version doesn't know is returned as it is. */
 export function statusWord(status: string): string {
   return statusStyles[status]?.word ?? status;
 }
@@ -70,7 +70,7 @@ export function timeView(instant: string): Html {
   return html`<time datetime="${instant}">${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC</time>`;
 }
 
-/** The same of an estimate, which has no seconds. */
+/** An estimated instant in UTC, without seconds; the script converts it like any other. */
 export function aboutView(instant: string): Html {
   return html`<time datetime="${instant}" data-about>${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC</time>`;
 }
@@ -91,7 +91,7 @@ export function leftView(endsAt: number, now: number): Html {
   return html`<span data-until="${endsAt}">${elapsed(endsAt - now)}</span>`;
 }
 
-/** A key's name; without one its id, shortened in its middle: it begins with the time it was created, so its end tells keys apart. */
+/** A key's name or, without one, its id, shortened in the middle: ids begin with their time, so the end tells keys apart. */
 export function keyView(keyId: string, name: string | undefined, own: string): Html {
   if (keyId === own) return html`<span title="${keyId}">you</span>`;
   if (name !== undefined) return html`<bdi title="${keyId}">${name}</bdi>`;
@@ -118,8 +118,8 @@ export function cancelView(run: ServedRun, caller: Caller, back: string): Html {
 }
 
 /**
- * The button that starts an ended run's pipeline again, if the caller may; of one with inputs the link to the form. The new run
- * is the caller's.
+ * The button that starts an ended run's pipeline again, if the caller may; for a run with inputs, the link to the form. The
+ * new run is the caller's.
  */
 export function againView(run: ServedRun, caller: Caller): Html {
   if (isActive(run) || !mayChangeRuns(caller.role)) return html``;
@@ -151,7 +151,7 @@ export function cancelMineView(count: number, caller: Caller, back: string): Htm
 </form>`;
 }
 
-/** What a step says: a line in words, and below it what a program printed or a page holds. */
+/** A step's message: a line in words, and below it what a program printed or a page contains. */
 export function messageView(message: string): Html {
   const [first = "", ...rest] = message.split("\n");
   return html`${marked(first)}${rest.length === 0 ? "" : html`<span class="output">${rest.join("\n")}</span>`}`;

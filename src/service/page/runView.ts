@@ -35,7 +35,7 @@ interface RunFacts {
   /** See `stepToGoOnAt`. */
   readonly goOnAt: ReturnType<typeof stepToGoOnAt>;
   readonly hasPipeline: boolean;
-  /** Undefined for a run that goes on or has succeeded. */
+  /** Undefined for a run that is active or has succeeded. */
   readonly changes: Changes | undefined;
   /** Whether the log begins with the first of the lines. */
   readonly isWhole: boolean;
@@ -149,7 +149,7 @@ function sentence(reason: string): string {
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
-/** `goOnAt` only where a new run may begin with this step, and only the step's own lines. */
+/** `goOnAt` is set only where a new run may begin with this step; `lines` are the step's own. */
 interface StepFacts extends Pick<RunFacts, "run" | "caller" | "now" | "goOnAt" | "lines"> {
   readonly step: RunStep;
   readonly index: number;
@@ -160,7 +160,7 @@ interface StepFacts extends Pick<RunFacts, "run" | "caller" | "now" | "goOnAt" |
 
 function stepView({ run, caller, goOnAt, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
   const { message } = step;
-  // The log of a step that succeeded is seldom wanted, and the end of one may stand at the top already.
+  // The log of a step that succeeded is seldom wanted, and the end of a failed step's may be at the top already.
   const isOpen = step.status !== "succeeded" && !(isTold && endsWith(lines, message ?? ""));
   return html`<li id="step-${index}" class="step">
 <div class="title">
@@ -173,7 +173,7 @@ ${artifactsView(run.runId, step.name, artifacts)}
 </li>`;
 }
 
-/** Whether the last line of a message of several lines is one of the log's, as it is of a program that failed. */
+/** Whether the last line of a message of several lines is also in the log, as when a program failed. */
 function endsWith(lines: readonly LogLine[], message: string): boolean {
   const [, ...rest] = message.split("\n");
   const last = rest.at(-1);

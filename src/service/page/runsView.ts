@@ -88,7 +88,7 @@ ${older === undefined ? "" : html`<a rel="next" href="${addressOf(filter, { afte
 </nav>`;
 }
 
-/** The given line of this page (contract: "Endpoints"), with the org's tier and numbers. */
+/** The line that the contract prescribes for this page ("Endpoints"), with the org's tier and numbers. */
 function quotaLine(org: Org): string {
   const tier = org.tier.charAt(0).toUpperCase() + org.tier.slice(1);
   return `${tier} tier: ${quotaText(org)}. The count starts again at 00:00 UTC.`;
@@ -211,7 +211,7 @@ function freeText(org: Org): string {
 /** How many start requests in the queue the page names. */
 const mostWaiters = 10;
 
-/** The queue in its order: who came first is first. */
+/** The queue, the oldest request first. */
 function queueView({ waiting, org, caller }: SlotFacts): Html {
   if (waiting.length === 0) return html``;
   const who = waiting.length === 1 ? "1 request waits" : `${waiting.length} requests wait`;

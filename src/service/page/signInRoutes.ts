@@ -41,7 +41,7 @@ export function signInRoutes({ db, writer, clock, assets, cookie, bus }: PageDep
       const caller = keyId === undefined ? undefined : await findKey(db, keyId);
       if (caller === undefined) return show(context, signInView(next, "link over"), 401);
       const { orgName } = await readOrg(db, caller, clock.now());
-      // Another port of this machine may link here too, as an editor that is served to the browser does.
+      // `same-site` is another port of this machine, such as that of an editor in the browser.
       const goesOn = ["none", "same-site"].includes(context.req.header("sec-fetch-site") ?? "");
       return show(context, linkView({ code, next, orgName, role: caller.role, goesOn }), 200);
     }

@@ -22,7 +22,7 @@ import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
 import { formTexts, type PageDeps, showPage } from "./pageRequest.ts";
 
-/** What a form starts: a pipeline, or that of a run anew. */
+/** What a form starts: a pipeline, or that of an earlier run. */
 export interface StartTarget {
   readonly pipeline: string;
   readonly project: string;
@@ -34,13 +34,13 @@ interface StartFormFacts {
   readonly target: StartTarget;
   /** What the pipeline's file declares now. */
   readonly declared: readonly DeclaredInput[];
-  /** What the form has at first: the values of the run, the defaults, or what didn't fit. */
+  /** The form's initial values: those of the run, the defaults, or those that were rejected. */
   readonly values: InputValues;
-  /** Why the values didn't fit. */
+  /** Why the values were rejected. */
   readonly problem: { readonly message: string; readonly next: string } | undefined;
 }
 
-/** The start of the name of a form's field that is an input. */
+/** The prefix of the names of the form's fields that are inputs. */
 const fieldPrefix = "input.";
 
 /** The form that starts a pipeline with its inputs, which one can change. */
@@ -58,7 +58,7 @@ ${declared.map((input) => fieldView(input, Object.hasOwn(values, input.name) ? v
 </form>`;
 }
 
-/** Where a start is asked for by a form's POST, and its form of inputs by a GET. */
+/** The address that starts the target by a form's POST, and shows its form of inputs by GET. */
 export function startAddress({ run, pipeline, project }: StartTarget): string {
   if (run !== undefined) return `/app/runs/${run.runId}/again`;
   return `/app/pipelines/start?${new URLSearchParams({ project, pipeline })}`;
@@ -90,7 +90,7 @@ function controlView(input: DeclaredInput, value: InputValue | undefined, hasHin
     )}</select>`;
   }
   const text = value === undefined ? "" : String(value);
-  // A line break behind the tag isn't part of the text.
+  // HTML drops a line break right after the tag, so the text gets one more.
   if (text.includes("\n")) return html`<textarea ${same} rows="6" spellcheck="false">\n${text}</textarea>`;
   return html`<input ${same} value="${text}"${type === "number" ? html` inputmode="decimal"` : ""} autocomplete="off" spellcheck="false" autocapitalize="none">`;
 }
@@ -112,8 +112,8 @@ export async function askForInputs(
 }
 
 /**
- * Starts a pipeline as its file is now, at a step if one is named: a run of the caller's, also where it repeats that of
- * another.
+ * Starts a pipeline as its file is now, at a step if one is named. The run is the caller's, even if it repeats that of
+ * somebody else.
  */
 export async function startByForm(
   context: Context<SignedIn>,
@@ -127,7 +127,7 @@ export async function startByForm(
   const isForm = what === "inputs";
   const declared = await declaredBy(target, caller, deps);
   const inputs = isForm ? givenInputs(declared, fields) : run && inputsAgain(run);
-  // The form that is sent again with other values asks for another run.
+  // The same form sent again with other values requests another run.
   const key =
     isForm && request !== undefined ? `${request}-${hash("sha256", JSON.stringify(inputs))}` : request;
   // A browser that waits shows nothing of the queue, so a taken slot refuses at once.
@@ -146,7 +146,7 @@ export async function startByForm(
   return context.redirect(`/app/runs/${outcome.run.runId}`, 303);
 }
 
-/** The values of a form's fields. One that is left empty counts where it is a text that a run doesn't find out by itself. */
+/** The values of a form's fields. An empty field counts only for a text input that has a default. */
 function givenInputs(
   declared: readonly DeclaredInput[],
   fields: Readonly<Record<string, string | undefined>>,
@@ -180,7 +180,7 @@ function showForm(context: Context<SignedIn>, facts: StartFormFacts, deps: PageD
   return showPage(context, parts, deps, facts.problem === undefined ? 200 : 400);
 }
 
-/** Those of the run that is repeated, else the defaults. */
+/** The form's initial values: those of the run that is repeated, or the defaults. */
 function inputsOf({ run }: StartTarget, declared: readonly DeclaredInput[]): InputValues {
   if (run !== undefined) return inputsAgain(run);
   return Object.fromEntries(
@@ -188,7 +188,7 @@ function inputsOf({ run }: StartTarget, declared: readonly DeclaredInput[]): Inp
   );
 }
 
-/** The reset is told in UTC: the reader's clock may be in another zone than the service's. */
+/** The reset is given in UTC: the reader's clock may be in another zone than the service's. */
 function notStarted(pipeline: string, refusal: Refusal, { limits }: Quota): PipelineError {
   const why = limitText({ refusal, waitedSeconds: 0 }, limits.runsPerDay, english);
   const next =

@@ -34,12 +34,12 @@ export interface ActiveRunsDeps {
 interface ActiveRun {
   readonly orgId: string;
   readonly work: LocalWork;
-  /** The callers whose reply is on its way: one, and one more for each repeated request. */
+  /** The number of callers whose reply is on its way: one, and one more for each repeated request. */
   callers: number;
   /** Undefined until a caller has its reply: only then the processes are started. */
   job: RunningJob | undefined;
   isWithdrawn: boolean;
-  /** Of the job. */
+  /** The job's time limit. */
   limit: RunLimit | undefined;
   stopReason: StopReason | undefined;
   /** When it was first cancelled, on the monotonic clock; something else may have stopped it before. */
@@ -128,14 +128,14 @@ export class ActiveRuns implements Runs {
     const { orgId, work } = active;
     const runLog = logs.begin(runId);
     const { write, done } = this.#writesOf(orgId, runId);
-    // Steps that the database has not taken yet, or that a full disk has not, are written with the next one, or with the end.
+    // Steps that aren't written yet, perhaps because the disk is full, are written with the next step or the run's end.
     const unwritten = new Map<number, RunStep>();
     let isWriteQueued = false;
     const onStep = (step: RunStep, position: number) => {
       active.step = step.status === "running" ? step.name : undefined;
       if (step.cleanup && step.status === "running") active.limit?.cleaningUp();
       unwritten.set(position, step);
-      // They come all at once, before the first step that cleans up or the end.
+      // Steps that weren't reached come all at once, before the first step that cleans up or the end, and are written with it.
       if (step.status === "not-reached" || isWriteQueued) return;
       isWriteQueued = true;
       let steps: ReadonlyMap<number, RunStep> | undefined;
@@ -184,7 +184,7 @@ export class ActiveRuns implements Runs {
     log("info", "run started", { runId, pipeline: run.pipeline, pid: job.pid });
   }
 
-  /** A run that was cancelled meanwhile has been seen by somebody: it stays, with its end. */
+  /** Keeps a run that was cancelled meanwhile, since somebody has seen it. */
   withdraw(runId: string): void {
     const active = this.#runs.get(runId);
     if (active === undefined || active.job !== undefined || active.ended !== undefined) return;
@@ -195,8 +195,8 @@ export class ActiveRuns implements Runs {
   }
 
   /**
-   * Leaves an ended run as it is, and one whose row can't be written now `running` until its end is written.
-   * @throws PipelineError when it can't be written for a run that isn't active: then nothing has begun.
+   * Leaves an ended run as it is. If `cancelling` can't be written, the row says `running` until the run's end is written.
+   * @throws PipelineError when it can't be written for a run that this service doesn't hold; nothing has begun then.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
     const active = this.#runs.get(runId);
@@ -217,9 +217,9 @@ export class ActiveRuns implements Runs {
   }
 
   /**
-   * Stops every run that has processes, for the service's shutdown: a run outlives no service. Called again once no
+   * Stops every run that has processes, for the service's shutdown, since no run outlives its service. Called again once no
    * reply is on its way, it also waits for the runs that were granted meanwhile.
-   * @param why it ends, where nobody has asked it to.
+   * @param why the service ends; undefined when somebody asked it to.
    */
   async stopAll(why?: string): Promise<void> {
     this.#stopping.abort();
@@ -241,7 +241,7 @@ export class ActiveRuns implements Runs {
     return true;
   }
 
-  /** Writes of what an active run says, in order. */
+  /** Writes what an active run reports, in order. */
   #writesOf(orgId: string, runId: string) {
     let writes: Promise<unknown> = Promise.resolve();
     return {
@@ -258,7 +258,7 @@ export class ActiveRuns implements Runs {
         writes = Promise.all([writes, written]);
         return written;
       },
-      /** Resolves when all so far are over. */
+      /** Resolves when all writes so far are done. */
       done: () => writes,
     };
   }
@@ -294,8 +294,8 @@ export class ActiveRuns implements Runs {
   }
 
   /**
-   * Writes what releases a run's slot, again and again: a disk that is full for a while loses no slot. A service that
-   * stops leaves the rest to the recovery of its next start.
+   * Writes the end that releases a run's slot, retrying until it succeeds, so that a full disk costs no slot. A service that
+   * stops leaves the end to the recovery of its next start.
    */
   async #release(
     runId: string,

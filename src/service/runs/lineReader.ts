@@ -9,7 +9,7 @@ export class LineReader {
   #position = 0;
   #read = 0;
 
-  /** @param bytesAt reads a piece: of so many bytes, or fewer at the end. */
+  /** @param bytesAt reads a piece of `length` bytes, or fewer at the end. */
   constructor(pieceBytes: number, bytesAt: (position: number, length: number) => Promise<Buffer>) {
     this.#pieceBytes = pieceBytes;
     this.#bytesAt = bytesAt;

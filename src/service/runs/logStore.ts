@@ -5,7 +5,7 @@ import { readJson } from "../../contract/wire.ts";
 export interface LogStore {
   /** Whether this process is writing the run's log now, so that its end is to be waited for. */
   isOpen(runId: string): boolean;
-  /** A new reader of a run's log, from its beginning. Once it was read from, it has to be disposed. @throws when the log is out of reach. */
+  /** A reader of a run's log from its beginning. To be disposed once it was read from. @throws when the log is out of reach. */
   reader(runId: string): Promise<LogReader>;
   /** The last entries of a run's log. The cost doesn't grow with the log. */
   tail(runId: string): Promise<LogTail>;

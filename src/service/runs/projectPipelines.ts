@@ -32,7 +32,7 @@ interface FoundFile extends ProjectFile {
 export interface FoundPipeline {
   readonly project: string;
   readonly pipeline: Pipeline;
-  /** Complete but for those that the run finds out. */
+  /** Complete, except for those that the run evaluates when it begins. */
   readonly inputs: InputValues;
   readonly work: Work;
 }
@@ -74,8 +74,8 @@ export function folderPipelines(db: Database, files = new ProjectPipelines()): P
 }
 
 /**
- * @throws PipelineError `invalid-request` naming the steps that there are, or the numbers of those that have the name; or for a
- *   step behind one whose result is used.
+ * @throws PipelineError `invalid-request` when no step has the name, listing all; when several have it, listing their numbers;
+ *   or when a later step uses the result of a skipped one.
  */
 export function requireStep(pipeline: Pipeline, fromStep: string | undefined): void {
   if (fromStep === undefined) return;
@@ -116,7 +116,7 @@ function noSuchProject(name: string | undefined): PipelineError {
       });
 }
 
-/** A read of files that is under way, and the requested one after it. */
+/** A read of files that is under way, and the one requested after it. */
 interface FolderRead {
   readonly now: Promise<readonly ProjectFile[]>;
   next: Promise<readonly ProjectFile[]> | undefined;
@@ -177,7 +177,7 @@ export class ProjectPipelines {
     return { project: file.project, pipeline, source: { path: file.path, texts }, warnings };
   }
 
-  /** @param name leave out all files that don't seem to define it. */
+  /** @param name leaves out the files that don't seem to define it. */
   async #read(projects: readonly Project[], name?: string): Promise<FoundFile[]> {
     const read = projects.map(async (project) =>
       (await this.#filesOf(project.root, name)).map((file) => ({ ...file, project })),
@@ -185,7 +185,7 @@ export class ProjectPipelines {
     return (await Promise.all(read)).flat();
   }
 
-  /** The files as of now or later: all requests for the same ones during a read share the next one. */
+  /** The files as they are now or later: requests for the same files during a read share the next read. */
   #filesOf(root: string, name: string | undefined): Promise<readonly ProjectFile[]> {
     const key = JSON.stringify([root, name]);
     const reading = this.#reading.get(key);

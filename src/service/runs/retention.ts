@@ -24,7 +24,7 @@ export const defaultRetention: Retention = { days: retentionDays.byDefault, byte
 
 /**
  * The days that `PIPELINE_RETENTION_DAYS` names; undefined where it names none.
- * @throws PipelineError `usage` for what is no such number.
+ * @throws PipelineError `usage` for anything but a whole number in the allowed range.
  */
 export function retentionDaysOf(env: Readonly<Record<string, string | undefined>>): number | undefined {
   const written = env["PIPELINE_RETENTION_DAYS"] ?? "";
@@ -69,7 +69,7 @@ const batchSize = 100;
 
 /**
  * Removes the files of runs that ended too long ago, then of the oldest until the rest fits, then folders without a run.
- * The database says so first: a service that dies in between goes on the next time.
+ * The database is updated first, so that a service that dies in between goes on the next time.
  *
  * @returns the number of runs whose files were removed.
  */
@@ -97,9 +97,9 @@ export async function sweepRuns(
   } while (last !== undefined);
   for (const [at, name] of (await namesIn(runsFolder(folder))).entries()) {
     if (at % batchSize === 0) await setImmediate();
-    // Anything else isn't the service's.
+    // Any other name isn't the service's.
     if (!name.startsWith("run_") || (await keepsFiles(db, name))) continue;
-    // Tried again by the next sweep, as when a program has the file open.
+    // The next sweep tries again, as when a program has a file open.
     await rm(runFolder(folder, name).path, { recursive: true, force: true }).catch((error: unknown) =>
       log("error", "files of a run not removed", { runId: name, error }),
     );

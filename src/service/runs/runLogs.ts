@@ -27,7 +27,7 @@ export interface OpenLog {
 export class RunLogs implements LogStore {
   readonly #deps: RunLogsDeps;
   readonly #open = new Map<string, LogWriter>();
-  /** Tells of a run's log by the run's id. */
+  /** Emits an event named by a run's id when the run's log changes. */
   readonly #changes = new EventEmitter().setMaxListeners(0);
 
   constructor(deps: RunLogsDeps) {
@@ -158,7 +158,7 @@ async function readTail(file: string, until: number | undefined): Promise<LogTai
 /** Where a run's log and artifacts lie in the service's data folder; made when there is something to put there. */
 export interface RunFolder {
   readonly path: string;
-  /** A JSON line an entry, see `contract/log.ts`. */
+  /** One JSON line per entry, see `contract/log.ts`. */
   readonly log: string;
   readonly artifacts: string;
 }

@@ -21,11 +21,11 @@ export interface LocalWork
 interface RemoteWork {
   /** A `RunWork` as JSON. */
   readonly definition: string;
-  /** What the project's folder was at. */
+  /** The commit that the project's folder was at. */
   readonly commit?: Commit;
 }
 
-/** Within so many milliseconds a double click, or a request that is sent again, is one cancel. */
+/** Cancels within this many milliseconds, as by a double click or a request sent again, count as one. */
 export const sameCancel = 500;
 
 /** The active runs, as admission and the routes use them. */
@@ -36,7 +36,7 @@ export interface Runs {
   launch(run: ServedRun): void;
   /** Removes a granted run whose caller has left before its reply, unless another caller gets it too. */
   withdraw(runId: string): void;
-  /** Begins to end a run, which keeps its slot until its processes are gone. The first reason to stop stays. A cancel behind another ends what cleans up. */
+  /** Begins to end a run; it keeps its slot until no process is left. The first reason counts; a second cancel ends cleanup. */
   cancel(orgId: string, runId: string, by: string): Promise<void>;
   /** For the service's shutdown. */
   stopAll(): Promise<void>;
@@ -58,7 +58,7 @@ export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
   }
 }
 
-/** The end of a run that was stopped, also before it had a process. */
+/** The end of a run that was stopped, even if it had no process yet. */
 export function stoppedEnd(reason: StopReason): { status: RunStatus; reason: string } {
   switch (reason.kind) {
     case "cancelled":

@@ -8,7 +8,7 @@ import { damageIn, databaseFile, lookInto } from "./openDatabase.ts";
 import { storageFault } from "./storageFault.ts";
 
 /**
- * Copies the database of a data folder as it is at this moment, also while a service works with it: orgs, keys' hashes,
+ * Copies the database of a data folder as it is at this moment, even while a service uses it: orgs, keys' hashes,
  * projects, runs and steps. The copy appears under its name only once it is whole, checked and on the disk.
  *
  * @param target an absolute path, where nothing is yet.
@@ -25,7 +25,7 @@ export async function backupDatabase(folder: string, target: string): Promise<vo
   if (existsSync(target)) throw taken(target);
   const unfinished = `${target}.${randomBytes(6).toString("hex")}.unfinished`;
   try {
-    // For this user's eyes only, as the database itself; SQLite fills the empty file.
+    // Readable by this user only, like the database itself; SQLite fills the empty file.
     await (await open(unfinished, "wx", 0o600)).close();
     copy(source, unfinished);
     check(unfinished);
@@ -36,16 +36,16 @@ export async function backupDatabase(folder: string, target: string): Promise<vo
   } finally {
     await rm(unfinished, { force: true });
   }
-  // A folder can't be opened on Windows, which keeps its names safe by itself.
+  // Windows can't open a folder, and keeps its names safe by itself.
   if (process.platform !== "win32") await sync(dirname(target), "r");
 }
 
-/** By SQLite itself, in one reading transaction: what others write meanwhile is in it wholly or not at all. */
+/** Lets SQLite copy in one read transaction: what others write meanwhile is in the copy wholly or not at all. */
 function copy(source: string, target: string): void {
   try {
     lookInto(source, (sqlite) => sqlite.prepare("vacuum into ?").run(target));
   } catch (error) {
-    // What is wrong with the disk that is written to is wrong with the copy, not with the database.
+    // Unless the database is damaged, the fault is that of the disk with the copy.
     throw storageFault(error, isSourceFault(error) ? source : target);
   }
 }
@@ -68,13 +68,13 @@ async function sync(path: string, flags: "r" | "r+"): Promise<void> {
   await handle.sync();
 }
 
-/** Gives the copy its name, unless something has got it meanwhile. */
+/** Gives the copy its name, unless something has taken it meanwhile. */
 async function putInPlace(file: string, target: string): Promise<void> {
   try {
     await link(file, target);
   } catch (error) {
     if (codeOf(error) === "EEXIST") throw taken(target);
-    // A file system without links, as on many a stick.
+    // A file system without links, as on many USB sticks.
     if (existsSync(target)) throw taken(target);
     await rename(file, target);
   }

@@ -24,7 +24,7 @@ export class EventBus {
 
   /** Emits to the subscribers of this process alone. */
   protected emitHere(orgId: string, event: BusEvent): void {
-    // Others may send any name, and Node throws for an `error` that nobody listens to.
+    // Another process may send any text as an org's id, and Node throws for an `error` without a listener.
     if (this.#emitter.listenerCount(orgId) > 0) this.#emitter.emit(orgId, event);
   }
 

@@ -1,7 +1,7 @@
 import { createTwoFilesPatch, OMIT_HEADERS } from "diff";
 import type { RanPipeline } from "../../contract/changes.ts";
 
-/** The most changed lines, of all files together: more share little, and to compare them would take long. */
+/** The most changed lines, of all files together: texts that differ more share little, and take long to compare. */
 const mostChangedLines = 1_000;
 
 /** The unified difference of each file that differs, by its path. */
@@ -17,7 +17,7 @@ export function fileChanges(
     );
     if (old === now) continue;
     const lines = left > 0 ? unified(old, now, left) : undefined;
-    // Also a comparison that was given up has cost as much as was left.
+    // A comparison that was given up has also cost all that was left.
     left -= lines?.match(/^[+-]/gm)?.length ?? left;
     changes.push([path, lines ?? `more than ${mostChangedLines} lines differ in all`]);
   }

@@ -76,8 +76,8 @@ export async function createKeyOf(
 const machineKeyName = "This machine (editor and terminal)";
 
 /**
- * Gives the key of this machine's own faces a new secret. Its id stays, so that runs of before a restart are still the
- * caller's own; a database of an earlier version gets the key's name of today.
+ * Gives the key of this machine's own faces a new secret. Its id stays, so that runs from before a restart are still the
+ * caller's own. In a database of an earlier version, the key also gets its current name.
  */
 export async function renewMachineKey(tx: Write, orgName: string, deps: KeyDeps): Promise<NewKey> {
   const old = await tx
@@ -116,13 +116,13 @@ export function keyName(id: RawBuilder<unknown>): RawBuilder<string | null> {
   return sql<string | null>`(select keys.name from keys where keys.id = ${id})`;
 }
 
-/** The key with an id, also a revoked one. */
+/** The key with an id, even a revoked one. */
 export function keyById(db: Database, id: string) {
   return db.selectFrom("keys").select(["id", "org_id", "role", "hash", "revoked_at"]).where("id", "=", id);
 }
 
 async function findOrCreateOrg(tx: Write, name: string, deps: KeyDeps): Promise<string> {
-  // Two may create it at once: this waits for the other one.
+  // If two processes create it at once, this waits for the other one.
   await tx
     .insertInto("orgs")
     .values({

@@ -3,8 +3,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Database } from "./tables.ts";
 
 /**
- * What makes the database of each version out of the one before: statements of SQL. Forward only: a released one is never
- * edited, a change is a new one at the end. Each needs a database of its version in test/service/store/versions/. Version 1
+ * The SQL statements that make each version of the database from the one before. Forward only: a released migration is never
+ * edited; a change is a new one at the end. Each needs a database of its version in test/service/store/versions/. Version 1
  * is that of Pipeline Runs 0.4; those from 2 to 11 were never released.
  */
 export const migrations: ReadonlyMap<number, string> = new Map([

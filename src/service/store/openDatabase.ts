@@ -24,8 +24,8 @@ export const busyMilliseconds = 5_000;
 
 interface OpenOptions {
   /**
-   * How long the begin of a transaction blocks this process while another one writes, in milliseconds. 0 for a service,
-   * whose `sqliteWriter` begins again.
+   * How long beginning a transaction may block this process while another one writes, in milliseconds. 0 for a service, whose
+   * `sqliteWriter` tries again.
    */
   readonly lockMilliseconds?: number;
   readonly log?: Log;
@@ -47,11 +47,11 @@ export async function openDatabase(
 ): Promise<Database> {
   const file = databaseFile(folder);
   try {
-    // `serve` has refused another user's folder; a tool beside a service works wherever that does.
+    // `serve` has already refused another user's folder; a tool works beside a service wherever the service does.
     await prepareDataFolder(folder, "allowed");
-    // It is open, or a crash has left it so: the last one to close it removes its WAL.
+    // It is open now, or was after a crash: the last one to close it removes its WAL.
     const isLeftOpen = (await sizeOf(`${file}-wal`)) > 0;
-    // SQLite would remove the WAL, and begin anew without a word.
+    // SQLite would silently remove the WAL and begin with an empty database.
     if (isLeftOpen && (await sizeOf(file)) === 0)
       throw damagedDatabase(file, "it is empty, but its WAL isn't");
     // SQLite would make it readable for everyone, and gives its other files the same mode.
@@ -75,9 +75,9 @@ export async function openDatabase(
       sqlite.exec(`pragma busy_timeout = ${busyMilliseconds}`);
       await migrate(db);
       sqlite.exec("pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on");
-      // Or each savepoint that changes a few pages makes a temporary file.
+      // Otherwise each savepoint that changes a few pages makes a temporary file.
       sqlite.exec("pragma temp_store = memory");
-      // Not before: of two processes that open a new database together, one has to wait.
+      // Only after the migration, for which one of two processes that open a new database together has to wait.
       lock.milliseconds = lockMilliseconds;
     } catch (error) {
       await db.destroy();
@@ -103,7 +103,7 @@ async function sizeOf(file: string): Promise<number> {
 /**
  * Refuses an inconsistent database before anything is written. SQLite reads a WAL up to the first frame with a wrong
  * checksum, as a crash leaves it. A damaged WAL is cut off there too; but later frames may have been checkpointed already,
- * and then old pages would stand among new ones.
+ * and old pages would be mixed with new ones.
  * @throws PipelineError `internal` when it is damaged, or SQLite's own error.
  */
 function refuseDamaged(file: string): void {
@@ -119,7 +119,7 @@ export function damageIn(file: string): string | undefined {
   return verdict === "ok" ? undefined : String(verdict);
 }
 
-/** Opens a database read-only for a moment. It is neither made nor brought up to date by this. */
+/** Opens a database read-only for a moment, without creating or migrating it. */
 export function lookInto<T>(file: string, look: (sqlite: DatabaseSync) => T): T {
   using sqlite = new DatabaseSync(file, { readOnly: true });
   // A process that is closing the database locks it for a moment.

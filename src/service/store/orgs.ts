@@ -32,7 +32,7 @@ export async function readOrg(
   return { ...asLimits(org), usage: { runsToday: Number(org.runs_today) }, actor: caller.keyId };
 }
 
-/** An org and what it may do, whoever asks. */
+/** An org and its limits, the same for every caller. */
 export type OrgLimits = Pick<Org, "orgId" | "orgName" | "tier" | "limits">;
 
 function asLimits(org: OrgRow): OrgLimits {
@@ -78,11 +78,11 @@ export async function meantOrg(db: Database, orgName: string | undefined): Promi
   return org;
 }
 
-/** What of an org's limits is set; what is left out stays. */
+/** The limits to set; those left out stay as they are. */
 export type NewLimits = Partial<Pick<Org, "tier"> & Org["limits"]>;
 
 /**
- * Sets an org's tier and limits. The next decision on a start goes by them.
+ * Sets an org's tier and limits. They apply from the next decision on a start.
  * @param orgName may be left out where there is only one org.
  * @returns the org as it is now.
  * @throws as {@link meantOrg}.
@@ -93,7 +93,7 @@ export async function setOrgLimits(
   { tier, parallelRuns, runsPerDay }: NewLimits,
 ): Promise<OrgLimits> {
   const { orgId, orgName: name } = await meantOrg(tx, orgName);
-  // What is undefined isn't set.
+  // Kysely leaves out what is undefined.
   const limits = { tier, parallel_runs: parallelRuns, runs_per_day: runsPerDay };
   await tx.updateTable("orgs").set(limits).where("id", "=", orgId).execute();
   return meantOrg(tx, name);

@@ -5,7 +5,7 @@ import type { Writer } from "./writer.ts";
 
 /**
  * Adds a folder as an org's project. Two existing folders never share a name, so that a run takes the pipeline of the right
- * one: the second `app` becomes `app-2`, and stays that.
+ * one: the second `app` becomes `app-2`, and keeps that name.
  *
  * @param isThere whether a project's folder still exists; the name of a missing one is free.
  * @returns the project with the name that it now has.

@@ -14,13 +14,13 @@ export async function readPipeline(db: Database, runId: string): Promise<RanPipe
   return row?.source == null ? undefined : JSON.parse(row.source);
 }
 
-/** Whether a run's pipeline file is kept, without reading it: it may have 1 MiB. */
+/** Whether a run's pipeline file is kept, without reading it: it may be 1 MiB long. */
 export async function keepsPipeline(db: Database, runId: string): Promise<boolean> {
   const kept = runRow(db, runId).select("id").where("source", "is not", null);
   return (await kept.executeTakeFirst()) !== undefined;
 }
 
-/** What changed since the last run of the same pipeline before this one that succeeded. */
+/** What changed since the last successful run of the same pipeline before this one. */
 export async function readChanges(
   db: Database,
   orgId: string,
@@ -39,7 +39,7 @@ export async function readChanges(
   return { lastPassed, diffs: fileChanges(before.texts, after.texts) };
 }
 
-/** Writes what a run says of itself, masked: its pipeline file and commit, its inputs, its outputs. */
+/** Writes what a run reports of itself, masked: its pipeline file and commit, its inputs, its outputs. */
 export async function setValues(tx: Write, runId: string, values: RunValues): Promise<void> {
   await setRun(tx, runId, await columnsOf(tx, runId, values));
   await touchRun(tx, runId);

@@ -12,7 +12,7 @@ export async function setRun(tx: Write, runId: string, columns: Updateable<Table
 }
 
 /**
- * Gives a run's change the next sequence number of its org, by which a reader of the events goes on. Called in the
+ * Gives a run's change the next sequence number of its org, after which a reader of the events can go on. Called in the
  * transaction that changes the run. Does nothing for a missing run.
  */
 export async function touchRun(tx: Write, runId: string): Promise<void> {
@@ -42,7 +42,7 @@ export async function lastChange(db: Database, orgId: string): Promise<number> {
   return org.sequence;
 }
 
-/** The same of several orgs. */
+/** The sequence numbers of the last changes of several orgs. */
 export async function lastChanges(db: Database, orgIds: readonly string[]) {
   return db.selectFrom("orgs").select(["id", "sequence"]).where("id", "in", orgIds).execute();
 }

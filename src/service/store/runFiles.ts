@@ -9,7 +9,7 @@ export async function filesRemovedAt(db: Database, runId: string): Promise<numbe
   return row?.files_removed_at ?? undefined;
 }
 
-/** Whether there is such a run with files to keep. */
+/** Whether a run's files are kept; false for a run that doesn't exist. */
 export async function keepsFiles(db: Database, runId: string): Promise<boolean> {
   const kept = runRow(db, runId).select("id").where("files_removed_at", "is", null);
   return (await kept.executeTakeFirst()) !== undefined;
@@ -23,7 +23,7 @@ export interface EndedRun {
 
 /**
  * The ended runs of every org that have their files, the latest end first.
- * @param before where the list goes on: the last run of the page before.
+ * @param before the last run of the previous page.
  */
 export async function endedRunsWithFiles(
   db: Database,

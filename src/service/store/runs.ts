@@ -17,7 +17,7 @@ export const runColumns = [
 ] as const;
 export type RunRow = Pick<Selectable<Tables["runs"]>, (typeof runColumns)[number]>;
 
-/** A row with the names of the keys in it; null for one without a name. */
+/** A row with the names of its keys; null for a key without a name. */
 type NamedRunRow = RunRow & { readonly [name in "actor_name" | "canceller_name"]?: string | null };
 
 /** The columns of runs with the names of their keys. */
@@ -47,7 +47,7 @@ export interface RunFilter {
 interface RunQuery extends RunFilter {
   /** The run before the first of the page. */
   readonly after?: string | undefined;
-  /** The run behind the last of the page. */
+  /** The run after the last of the page. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
@@ -61,7 +61,7 @@ export interface RunPage {
   readonly older: string | undefined;
 }
 
-/** A page of the org's runs: the newest ones, or those beside a run. The page of newer ones is at least a full first page. */
+/** A page of the org's runs: the newest ones, or those beside a run. If no more than `limit` runs are newer, the first page. */
 export async function listRuns(db: Database, orgId: string, query: RunQuery): Promise<RunPage> {
   const { after, before, limit } = query;
   const matching = matchingRuns(db, orgId, query).limit(limit + 1);
@@ -109,7 +109,7 @@ export async function pipelineNames(db: Database, orgId: string): Promise<readon
 
 function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
   let rows = selectRuns(db).where("org_id", "=", orgId);
-  // Active runs are few: `|| ''` keeps the database from another index, by which it would read the whole history of a
+  // Active runs are few: `|| ''` keeps the database from using another index, by which it would read the whole history of a
   // key, a project or a pipeline.
   const isActive = filter.status === "in-work";
   if (isActive) rows = rows.where("stopped_at", "is", null);
@@ -154,7 +154,7 @@ export async function readRun(
   };
 }
 
-/** The same without its steps and artifacts, of which there may be thousands. */
+/** A run as `readRun` reads it, but without its steps and artifacts, of which there may be thousands. */
 export async function readRunAlone(
   db: Database,
   caller: Pick<Caller, "orgId">,
@@ -185,7 +185,7 @@ export interface RunEnd {
 
 /**
  * Writes the end of a run, which releases its slot. Its running steps end with it. Plain SQL here and wherever a slot is
- * granted: to build these queries took longer than to run them, and somebody waits for their commit.
+ * granted: building these queries took longer than running them, and somebody waits for their commit.
  * @returns whether the run was active: an ended run keeps its end, and a withdrawn one is gone.
  */
 export async function stopRun(tx: Write, runId: string, end: RunEnd, now: number): Promise<boolean> {
@@ -209,7 +209,7 @@ const stepColumns = [
   ...(["name", "type", "status", "started_at", "stopped_at", "message", "attempts", "cleanup"] as const),
 ];
 
-/** The most rows of one statement: a database bounds its parameters. */
+/** The most rows of one statement: databases limit the number of parameters. */
 const mostRows = 1_000;
 
 /** Writes steps as they are now, by their positions. */

@@ -11,7 +11,7 @@ const mostPerKey = 20;
 
 /** How long a sign-in code can be used, in milliseconds, and how many a key has at most: a new one replaces the oldest. */
 const signInCodes = { lifetime: 60_000, mostPerKey: 5 } as const;
-/** Before the hash of a code, which stands among the sessions until it becomes one. No session's hash begins so. */
+/** The prefix of a code's hash, which is stored among the sessions until the code is used. No session's hash has it. */
 const codePrefix = "code:";
 
 /** How often the use of a session is written, in milliseconds. */
@@ -19,7 +19,7 @@ const useMilliseconds = 60_000;
 
 /** A browser that is signed in to the page with a key. */
 export interface PageSession {
-  /** Of the id that the browser holds. */
+  /** The hash of the id that the browser holds. */
   readonly hash: string;
   readonly caller: Caller;
   /** Milliseconds since 1970. */
@@ -96,7 +96,7 @@ export async function findSession(db: Database, id: string, now: number): Promis
   return { hash, usedAt: row.used_at, caller: asCaller(row) };
 }
 
-/** Prolongs a session that is in use. */
+/** Extends a session that is in use. */
 export async function writeUse(writer: Writer, { hash, usedAt }: PageSession, now: number): Promise<void> {
   if (now - usedAt < useMilliseconds) return;
   await writer.write(async (tx) => {

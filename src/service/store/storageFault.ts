@@ -4,7 +4,7 @@ import { codeOf } from "../../project/systemErrors.ts";
 interface Fault {
   /** SQLite's result codes (https://sqlite.org/rescode.html), or the system's. */
   readonly codes: readonly (number | string)[];
-  /** @param why in their words. */
+  /** @param why in the words of SQLite or the system. */
   readonly message: (file: string, why: string) => string;
   readonly next: string;
 }

@@ -51,7 +51,7 @@ export interface Tables {
     outputs: Generated<string | null>;
     /** The coding agent that started it, as it calls itself. */
     agent: Generated<string | null>;
-    /** A `RanPipeline` as JSON; null where it isn't kept, or not any more. */
+    /** A `RanPipeline` as JSON; null where it isn't kept, or no longer. */
     source: Generated<string | null>;
     /** The `Commit` that it ran at, as JSON. */
     git_commit: Generated<string | null>;
@@ -62,7 +62,7 @@ export interface Tables {
     /** The process of the run's runner, and when it began, where the system says so. */
     runner_pid: Generated<number | null>;
     runner_birth: Generated<string | null>;
-    /** PostgreSQL only: the runner that has the run, before its launch the server that answers its caller, and until when. */
+    /** PostgreSQL only: who holds the run: its runner or, before its launch, its caller's server; and until when. */
     holder: Generated<string | null>;
     lease_until: Generated<number | null>;
     /** PostgreSQL only: what the run does, as a runner gets it (`RunWork`, JSON). */
@@ -121,7 +121,7 @@ export interface Tables {
     snapshot: string | null;
     /** The files that it includes: a map of paths to texts, as JSON. */
     parts: string | null;
-    /** What the folder was at: a `Commit` as JSON. */
+    /** The commit that the folder was at: a `Commit` as JSON. */
     git_commit: string | null;
   };
   /** PostgreSQL only: the files of projects, as gzipped tar, by their SHA-256. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../machine/clock.ts";
 
-/** A decision that was not begun, since earlier ones of its org take too long. */
+/** Thrown for a decision that wasn't begun, since earlier ones of its org take too long. */
 export class OrgBusyError extends Error {}
 
 /** How long a decision waits for those of its org before it, in milliseconds. */

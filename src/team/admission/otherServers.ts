@@ -18,13 +18,13 @@ export interface OtherServersDeps {
   readonly holder: string;
 }
 
-/** How often a server looks after the queue, in milliseconds. */
+/** How often a server checks the queue, in milliseconds. */
 const roundMilliseconds = 250;
 
 /**
  * What a server does for its waiters and for what others have left. It claims the runs that others have granted to its
  * waiters, and puts a waiter that others took for dead back in its place. It ends runs that were granted and never claimed, or
- * whose runner is gone, and decides anew where somebody waits although a slot is free or no run is left today.
+ * whose runner is gone, and decides again where a request waits although a slot is free or no run is left today.
  */
 export function followOtherServers(deps: OtherServersDeps): () => Promise<void> {
   const { admission, bus, clock, log } = deps;
@@ -63,7 +63,7 @@ async function decideAll(decisions: readonly OpenDecision[]): Promise<void> {
   for (const { decide } of decisions) await decide();
 }
 
-/** Claims what this server's waiters were granted. @returns what is left to be decided, behind the locks of the orgs. */
+/** Claims what this server's waiters were granted. @returns what is left to be decided, under the locks of the orgs. */
 async function openDecisions(deps: OtherServersDeps): Promise<readonly OpenDecision[]> {
   const { db, admission, holder } = deps;
   const open: OpenDecision[] = [];
@@ -104,7 +104,7 @@ async function queuedTickets(db: Database, holder: string): Promise<ReadonlySet<
   return new Set(rows.map(({ ticket }) => ticket));
 }
 
-/** The orgs in which a server's waiters wait for nothing: a slot is free, or the day's runs are used up. */
+/** The orgs in which a server's waiters wait in vain: a slot is free, or the day's runs are used up. */
 async function orgsToReview(db: Database, holder: string, day: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from orgs where id in (select org_id from waiters where holder = ${holder}) and (

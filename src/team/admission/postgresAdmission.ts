@@ -13,8 +13,8 @@ import { replyMilliseconds } from "../store/work.ts";
 const claimMilliseconds = 1_000;
 
 /**
- * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own behind it; within the statement
- * that takes the lock, a check would read the rows as they were before the wait.
+ * Admission on PostgreSQL: the org's row is the lock. Each check is a statement of its own after the lock is taken: within the
+ * statement that takes it, a check would read the rows as they were before the wait.
  */
 export class PostgresAdmission implements AdmissionStore {
   readonly #self: () => string | undefined;

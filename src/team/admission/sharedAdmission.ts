@@ -8,7 +8,7 @@ import { OrgTurns } from "./orgTurns.ts";
 import { claimRuns } from "./postgresAdmission.ts";
 
 export interface SharedAdmissionDeps extends AdmissionDeps {
-  /** Called with how long a decision took, and a grant took until the waiter's server had it, in milliseconds. */
+  /** Called with the time that a decision took, or from a grant until the waiter's server had it, in milliseconds. */
   readonly observe: (what: "admission" | "handOver", milliseconds: number) => void;
 }
 

@@ -31,14 +31,14 @@ export interface RunnerRouteDeps {
 }
 
 /**
- * What a runner on another machine asks. Its id alone opens nothing: a run's holder is the key and the id together, so no
- * runner can speak for another key's.
+ * The requests of a runner on another machine. Its id alone gives no access: a run's holder is the key and the id together, so
+ * that no runner can act for one of another key.
  */
 export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void {
   const { db, runs, bus } = deps;
   const queues = new WorkQueues(deps.clock);
   bus.subscribeToAll((orgId, { kind }) => {
-    // An empty org: the connection was lost, and anything may have happened.
+    // An empty org means that the connection was lost, so anything may have happened.
     if (orgId === "") queues.ringAll();
     else if (kind === "work") queues.ring(orgId);
   });
@@ -114,7 +114,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
   heldRunRoutes(endpoints, deps);
 }
 
-/** Its name is shown with each of its runs. @throws PipelineError `invalid-request`. */
+/** Checks a runner's id, which is shown with each of its runs. @throws PipelineError `invalid-request`. */
 function readRunnerId(text: string): string {
   const parsed = runnerIdSchema.safeParse(text);
   if (parsed.success) return parsed.data;
@@ -123,7 +123,7 @@ function readRunnerId(text: string): string {
   });
 }
 
-/** What a runner sends of a run that it holds, and what it needs for it. */
+/** The requests of a runner about a run that it holds. */
 function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: RunnerRouteDeps): void {
   const ofRunner = z.object({ runnerId: runnerIdSchema });
   const parts = { id: "The run's id." };
@@ -222,7 +222,7 @@ async function renewed(
   const own = new Set(runIds);
   const bell = new Bell();
   const unsubscribe = bus.subscribeToAll((orgId, event) => {
-    // An empty org: the connection was lost, and anything may have happened.
+    // An empty org means that the connection was lost, so anything may have happened.
     if (orgId === "" || (event.kind === "stop" && own.has(event.runId))) bell.ring();
   });
   const ended = anySignal([stopping, left]);

@@ -12,8 +12,8 @@ export function unavailable(message: string): HttpProblem {
 }
 
 /**
- * What is answered if a request failed because the database is away or this server is about to end: neither is the request's
- * fault, and both pass.
+ * The problem of a request that failed because the database or the object store is out of reach, the org has too many requests,
+ * or this server is about to end. None of these is the request's fault, and all pass.
  * @param stopping the server's.
  * @returns undefined for any other error.
  */
@@ -29,7 +29,7 @@ export function asUnavailable(error: unknown, stopping: AbortSignal): HttpProble
 /** What the system and PostgreSQL say of a connection that can't be made, is broken off, or leads to a standby. */
 const awayCodes =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0[123]|25006|25P03|08\w{3}|53300)$/;
-/** What `pg` says of it, without a code. */
+/** What `pg` says of it where it gives no code. */
 const awayMessages = /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/;
 
 function isDatabaseAway(error: unknown): boolean {

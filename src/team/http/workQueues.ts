@@ -2,8 +2,8 @@ import { Bell } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 
 /**
- * The requests for work that a server holds while there is none. New work rings for one of them, not for all: hundreds that
- * ask the database at once would keep it from everything else.
+ * The requests for work that a server holds while there is none. New work wakes one of them, not all: hundreds that query at
+ * once would keep the database from everything else.
  */
 export class WorkQueues {
   readonly #clock: Pick<Clock, "after" | "monotonic">;
@@ -14,12 +14,12 @@ export class WorkQueues {
     this.#clock = clock;
   }
 
-  /** There is work of an org. */
+  /** Called when there is new work of an org. */
   ring(orgId: string): void {
     for (const org of [orgId, undefined]) this.#queues.get(org)?.ring();
   }
 
-  /** There may be any work. */
+  /** Called when there may be new work of any org. */
   ringAll(): void {
     for (const queue of this.#queues.values()) queue.ringAll();
   }

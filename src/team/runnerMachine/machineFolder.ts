@@ -20,8 +20,7 @@ interface FolderDeps {
 
 /**
  * Makes a new folder for what a runner's runs need. Ends the runs that killed runners of this user have left on this machine,
- * and removes their folders. A folder has the name of its owner's process in it, with the time of its birth: process ids come
- * again.
+ * and removes their folders. A folder notes its owner's process with its start time, since process ids are reused.
  */
 export async function machineFolder(deps: FolderDeps): Promise<string> {
   const { processes, log, parent = tmpdir(), pid = process.pid } = deps;
@@ -32,7 +31,7 @@ export async function machineFolder(deps: FolderDeps): Promise<string> {
     try {
       const owner = await readFile(join(path, "owner"), "utf8");
       const [host = "", id = ""] = owner.split(" ");
-      // Of another machine or container with the same folder nothing is known.
+      // Nothing is known of the processes of another machine or container with the same folder.
       if (host !== hostname() || owner === (await ownerOf(Number(id)))) continue;
       if ((await lstat(path)).uid !== process.getuid?.()) continue;
     } catch {
@@ -51,10 +50,10 @@ export async function machineFolder(deps: FolderDeps): Promise<string> {
   return folder;
 }
 
-/** In a run's folder, which has the run's id as its name: the run's own process. */
+/** The file in a run's folder, which is named by the run's id, that identifies the run's own process. */
 const identityFile = "process";
 
-/** Notes a run's own process in the run's folder, so that what is left of the run is found when both runners are killed. */
+/** Notes a run's own process in the run's folder, so that its leftovers are found if it and this runner are both killed. */
 export async function noteProcess(folder: string, { pid, birth }: RunnerIdentity): Promise<void> {
   await writeFile(join(folder, identityFile), `${pid} ${birth}`);
 }

@@ -20,7 +20,7 @@ import { noteProcess, removeFolder } from "./machineFolder.ts";
 import { Outbox } from "./outbox.ts";
 import { type RunnerApi, retryPauses } from "./runnerApi.ts";
 
-/** Puts a project's files, a gzipped tar of somebody else, into an empty folder. */
+/** Unpacks a project's files, a gzipped tar that isn't trusted, into an empty folder. */
 export type Unpack = (archive: Uint8Array, folder: string, signal: AbortSignal) => Promise<void>;
 
 export interface MachineRunDeps
@@ -62,7 +62,7 @@ export class MachineRun {
   #renewedAt: number;
   #cancelFence = () => {};
   #job: LaunchedRun | undefined;
-  /** Of the job, once there is one. */
+  /** The job's time limit, once there is a job. */
   #limit: RunLimit | undefined;
   #stopReason: StopReason | undefined;
   #step: string | undefined;
@@ -91,7 +91,7 @@ export class MachineRun {
     this.over = this.#perform();
   }
 
-  /** The service has renewed the run's lease. */
+  /** Called when the service has renewed the run's lease. */
   renew(renewedAt: number): void {
     if (renewedAt <= this.#renewedAt) return;
     this.#renewedAt = renewedAt;
@@ -100,7 +100,7 @@ export class MachineRun {
     this.#fence();
   }
 
-  /** Begins to end the run: its steps, then what cleans up. The first reason stays; the service says it again and again. */
+  /** Begins to end the run: its steps, then its cleanup. The first reason counts; the service repeats it. */
   stop(reason: StopReason): void {
     if (this.#ending.signal.aborted) return;
     if (this.#stopReason !== undefined) {
@@ -112,7 +112,7 @@ export class MachineRun {
     else this.#limit.stop();
   }
 
-  /** The run is not this runner's any more: ends it without a word. */
+  /** Ends a run that isn't this runner's any more, and reports nothing more of it. */
   abandon(): void {
     this.#outbox.close();
     this.#end();
@@ -283,7 +283,7 @@ export class MachineRun {
     return undefined;
   }
 
-  /** Tries again for up to `snapshotSeconds`. @returns undefined when the service doesn't have the snapshot. */
+  /** Downloads a snapshot, retrying for up to `snapshotSeconds`. @returns undefined when the service doesn't have it. */
   async #download(digest: string): Promise<Uint8Array | undefined> {
     const { signal } = this.#ending;
     const { runId } = this;

@@ -20,13 +20,13 @@ interface OutboxDeps {
   readonly log: Log;
 }
 
-/** Output is sent at once, but only so often, in milliseconds, or once there is so much of it, in characters. */
+/** Output is sent at once, but only once in so many milliseconds, or once there are so many characters of it. */
 const batchMilliseconds = 100;
 const batchLength = 64 * 1024;
 /** What an output has besides its text, in characters. */
 const outputOverhead = 100;
 
-/** What no second attempt mends: the run is not this runner's any more, or its key is no good. */
+/** The errors after which no attempt can succeed: the run is not this runner's any more, or its key isn't valid. */
 const lasting: ReadonlySet<ErrorType> = new Set([
   "conflict",
   "not-found",
@@ -42,8 +42,8 @@ interface Waiting {
 }
 
 /**
- * Sends a run's messages in order, again and again until the service has them or doesn't want them. The runner's process
- * bounds a run's log, and with it what waits here while the service is away.
+ * Sends a run's messages in order, retrying until the service has taken or refused them. The runner's process limits a run's
+ * log, and with it what waits here while the service is away.
  */
 export class Outbox {
   /** Whether the service has all messages. Settles after the last one, `ended`, or once the service refuses them. */
@@ -51,7 +51,7 @@ export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #closing = new AbortController();
   readonly #waiting: Waiting[] = [];
-  /** Of the messages that wait, together. */
+  /** The length of all messages that wait. */
   #length = 0;
   #wake = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
@@ -69,7 +69,7 @@ export class Outbox {
   add(message: RunnerMessage): void {
     if (this.#closing.signal.aborted) return;
     const isOutput = message.kind === "output";
-    // A log can be long: its text isn't escaped only to be measured.
+    // A log can be long, so its text isn't escaped just to be measured.
     const length = isOutput ? message.text.length + outputOverhead : JSON.stringify(message).length;
     this.#waiting.push({ message, length });
     this.#length += length;
@@ -78,14 +78,14 @@ export class Outbox {
     if (!isOutput || this.#length >= batchLength) this.#urgent.resolve();
   }
 
-  /** Nothing more is sent. */
+  /** Drops the messages that wait, and sends nothing more. */
   close(): void {
     this.#closing.abort();
     this.#waiting.length = 0;
     this.#wake.resolve();
   }
 
-  /** @throws what the service lastingly refuses them with. */
+  /** @throws the error by which the service refuses them for good. */
   async #sendAll(): Promise<boolean> {
     const { clock, send } = this.#deps;
     const { signal } = this.#closing;

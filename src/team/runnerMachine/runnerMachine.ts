@@ -16,7 +16,7 @@ export interface RunnerMachineOptions {
   readonly log: Log;
   /** The machine's name for people. */
   readonly label: string;
-  /** The runs at the same time. */
+  /** How many runs it works on at the same time. */
   readonly slots: number;
   /** Whether it ends after one run. */
   readonly isOnce: boolean;
@@ -28,7 +28,7 @@ export interface RunnerMachineOptions {
   readonly onRegistered: (runnerId: string) => void;
 }
 
-/** How long the service may hold a request, in seconds. A drain waits for a request for work: broken off, it could lose a run. */
+/** How long the service may hold a request, in seconds. A drain waits for the request for work: aborted, it could lose a run. */
 const holds = { work: 5, heartbeat: 2 } as const;
 /** The shortest time from one request to the next of its kind, in milliseconds, where the service doesn't hold them. */
 const paces = { work: 250, heartbeat: 200 } as const;
@@ -64,7 +64,7 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
   await machine.work().finally(() => removeFolder(folder, log));
 }
 
-/** @returns undefined when it was drained before the service knew it. @throws what no later attempt mends. */
+/** @returns undefined when it was drained before the service knew it. @throws the error after which no attempt can succeed. */
 async function register(
   { api, clock, log, label }: RunnerMachineOptions,
   draining: AbortSignal,
@@ -87,7 +87,7 @@ async function register(
 interface MachineDeps
   extends Omit<MachineRunDeps, "api">,
     Pick<RunnerMachineOptions, "api" | "slots" | "isOnce"> {
-  /** A run may begin soon. */
+  /** Called when a run may begin soon. */
   readonly prepare: () => void;
 }
 
@@ -95,7 +95,7 @@ interface MachineDeps
 class RunnerMachine {
   readonly #deps: MachineDeps;
   readonly #runs = new Map<string, MachineRun>();
-  /** Runs that the service refused to hear the end of. They are named to it, so that it doesn't answer them again. */
+  /** Runs whose end the service refused. They are named to it, so that it doesn't give them to this runner again. */
   readonly #refused = new Set<string>();
   #beating: Promise<void> | undefined;
 
@@ -122,7 +122,7 @@ class RunnerMachine {
           else await clock.sleep(Math.max(0, askedAt + paces.work - machineMilliseconds()), draining);
         } catch (error) {
           if (draining.aborted) break;
-          // What refuses this runner's key won't accept it later.
+          // A service that refuses this runner's key won't accept it later.
           if (error instanceof PipelineError && ["unauthorized", "forbidden"].includes(error.type))
             throw error;
           log("warn", "the service gives no work", { error });

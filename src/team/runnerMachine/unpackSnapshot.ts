@@ -7,8 +7,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 
 /**
- * The most that a snapshot may hold; `files` with the folders, `bytes` as a tar. A bomb of a few bytes must fill no disk and no
- * memory.
+ * The most that a snapshot may hold: `files` includes the folders, `bytes` is the tar's. An archive of a few bytes must not fill
+ * the disk or the memory.
  */
 const largest = { files: 100_000, bytes: 1024 * 1024 * 1024 } as const;
 /** The most folders that one may be in. More is no project, but a tree that is hard to remove. */
@@ -45,7 +45,7 @@ export async function unpackSnapshot(
     strict: true,
     preserveOwner: false,
     noMtime: true,
-    // It is unpacked already: an archive in the archive isn't.
+    // The tar is decompressed already, and isn't decompressed once more.
     maxDecompressionRatio: 1,
     filter: (path, entry) => {
       const type = "type" in entry ? entry.type : "";

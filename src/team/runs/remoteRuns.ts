@@ -47,11 +47,11 @@ export interface RunnerName {
   readonly runnerId: string;
 }
 
-/** For how long, and with what pause, a launch is written again while the database is away, in milliseconds. */
+/** For how long, and with what pause, writing a launch is retried while the database is away, in milliseconds. */
 const launchRetries = { longest: 60_000, pause: 500 } as const;
 
 /**
- * The runs of runners on other machines, by their rows alone: any server takes in what a runner says, and no server holds
+ * The runs of runners on other machines, in their rows alone: any server takes in what a runner reports, and no server holds
  * a run.
  */
 export class RemoteRuns implements Runs {
@@ -101,8 +101,8 @@ export class RemoteRuns implements Runs {
   }
 
   /**
-   * A run that no runner has taken yet ends at once; else its runner ends its processes first. A second cancel ends what cleans up,
-   * which the first has begun.
+   * Ends a run that no runner has taken yet at once; otherwise its runner ends its processes first. A second cancel also ends the
+   * cleanup, which the first one has begun.
    */
   async cancel(orgId: string, runId: string, by: string): Promise<void> {
     const { release, bus } = this.#deps;
@@ -166,7 +166,7 @@ export class RemoteRuns implements Runs {
   }
 
   /**
-   * Takes in what a runner says of a run: all of it, or nothing. Messages that were taken in before are skipped.
+   * Takes in what a runner reports of a run: all of it, or nothing. Messages that were taken in before are skipped.
    * @param first the number of the first message.
    * @throws PipelineError `conflict` when the run is not the runner's any more.
    */
@@ -277,7 +277,7 @@ function withoutNul<T extends object>(words: T): T {
   return { ...words, ...Object.fromEntries(entries) };
 }
 
-/** The first reason stays. */
+/** The first reason counts; a later cancel only marks it as repeated. */
 function reasonAfter(before: string | null, reason: StopReason, now: number): StopReason {
   if (before === null) return reason;
   const first = stopReasonSchema.parse(JSON.parse(before));
@@ -285,7 +285,7 @@ function reasonAfter(before: string | null, reason: StopReason, now: number): St
   return isAnother ? { ...first, again: true } : first;
 }
 
-/** Why a run was stopped. Its runner says what it did by itself only where that came before what somebody has asked for. */
+/** Why a run was stopped. A reason of its runner comes first: the runner sends one only if it had heard of no other before. */
 function stopReasonOf(
   { stopReason }: HeldRun,
   message: Extract<RunnerMessage, { kind: "ended" }>,

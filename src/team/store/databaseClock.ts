@@ -9,7 +9,7 @@ export const databaseNowText = "(extract(epoch from clock_timestamp()) * 1000)::
 export const databaseNow = sql.raw<number>(databaseNowText);
 /**
  * When the database was started, in milliseconds since 1970. 0 if that lies in the future, since the clock was set back:
- * otherwise no server would be taken for dead until the clock has caught up (see `isJustStarted`).
+ * otherwise no server would count as dead until the clock has caught up (see `isJustStarted`).
  */
 export const restartedAt = sql<number>`(
   case when pg_postmaster_start_time() > clock_timestamp() + interval '20 s' then 0

@@ -3,8 +3,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Database } from "../../service/store/tables.ts";
 
 /**
- * Forward only: a released step is never edited, a change is a new step at the end. It only adds: servers of the version
- * before have to go on with its tables, while they are upgraded one after the other.
+ * Forward only: a released step is never edited; a change is a new step at the end. A step only adds: servers of the previous
+ * version have to keep working with the tables while the servers are upgraded one after the other.
  */
 const migrationSteps: readonly string[] = [
   `create table orgs (
@@ -173,7 +173,7 @@ const migrationSteps: readonly string[] = [
   alter table servers add column object_store text not null default '';`,
 ];
 
-/** Two servers that start together migrate one after the other. */
+/** The advisory lock under which servers that start together migrate one after the other. */
 const migrationLock = 4_130_551;
 
 /**

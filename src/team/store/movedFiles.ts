@@ -23,9 +23,9 @@ export interface MoveDeps {
 
 /** How often ended runs are looked for, in milliseconds. */
 const moveMilliseconds = 5_000;
-/** The runs that are moved at once: their logs are in memory, of up to 16 MiB each. */
+/** How many runs are moved at once: their logs, of up to 16 MiB each, are in memory. */
 const atOnce = 8;
-/** What is removed so soon, in milliseconds, isn't moved any more: no object is put behind its run's removal. */
+/** Files to be removed this soon, in milliseconds, aren't moved any more: no object is stored after its run's removal. */
 const spared = 3_600_000;
 
 export function logKey(runId: string): string {
@@ -37,8 +37,8 @@ export function artifactKey(runId: string, file: string): string {
 }
 
 /**
- * Moves the logs and artifacts of ended runs to the object store, again and again. The first of the living servers does it:
- * if two do, or one is killed, the same is put under the same keys.
+ * Keeps moving the logs and artifacts of ended runs to the object store. Only the first of the living servers does it; if two
+ * do, or one is killed, the same objects are stored under the same keys.
  * @returns a function that stops it; resolves when nothing is under way.
  */
 export function keepMoving(deps: MoveDeps): () => Promise<void> {
@@ -58,12 +58,12 @@ export function keepMoving(deps: MoveDeps): () => Promise<void> {
   return moving.stop;
 }
 
-/** Moves what there is. @returns of how many runs. @throws what went wrong first, once all other runs are moved; soon where none can be. */
+/** Moves all files. @returns the number of runs. @throws the first error, once the other runs are moved; soon if none can be. */
 export async function moveFiles(deps: MoveDeps): Promise<number> {
   const { db, instance, store, stopping } = deps;
   const servers = await liveServers(db);
   if (servers[0]?.id !== instance) return 0;
-  // A server that names none, as one of the version before, would show an empty log.
+  // A server that names none, such as one of an earlier version, would show an empty log.
   if (servers.some((server) => server.object_store !== store.name))
     throw new Error("a server names another object store, or none");
   const failures: unknown[] = [];
@@ -75,7 +75,7 @@ export async function moveFiles(deps: MoveDeps): Promise<number> {
     failures.push(...failed);
     count += found.length - failed.length;
     if (found.length < atOnce) break;
-    // What fails for itself, as what is too large for the store, must not hold up what is behind it.
+    // A run that fails on its own, such as one too large for the store, must not hold up those after it.
     if (failed.length === found.length && !(await takesOthers(store, failed))) break;
     after = found.at(-1)?.runId ?? after;
   }
@@ -83,7 +83,7 @@ export async function moveFiles(deps: MoveDeps): Promise<number> {
   return count;
 }
 
-/** Whether the store takes other objects than those that it took none of. */
+/** Whether the store takes other objects after it took none of a batch. */
 async function takesOthers(store: ObjectStore, failures: readonly unknown[]): Promise<boolean> {
   if (!failures.every((failure) => failure instanceof ObjectStoreError)) return false;
   return store.try().then(
@@ -93,8 +93,8 @@ async function takesOthers(store: ObjectStore, failures: readonly unknown[]): Pr
 }
 
 /**
- * Ended runs whose files are in the database, by their ids. It goes from the rows of one run to those of the next by the
- * index: what it costs grows with the active runs before them, not with all chunks, nor with the history.
+ * Ended runs whose files are in the database, by their ids. The query goes from the rows of one run to those of the next by the
+ * index, so its cost grows with the active runs before them, not with all chunks, nor with the history.
  */
 async function runsToMove(
   { db, clock, retentionDays }: Pick<MoveDeps, "db" | "clock" | "retentionDays">,
@@ -122,9 +122,9 @@ export async function secondsUnmoved(deps: Parameters<typeof runsToMove>[0]): Pr
   return oldest === undefined ? 0 : Math.max(0, deps.clock.now() - oldest.stoppedAt) / 1000;
 }
 
-/** Puts a run's files, and then replaces their rows by the note that they are in the store. */
+/** Puts a run's files into the store, and then replaces their rows by a note that they are there. */
 async function moveRun({ db, writer, store, stopping }: MoveDeps, runId: string): Promise<void> {
-  // In one statement: another server that has moved them meanwhile has left all of it, or nothing.
+  // In one statement: if another server moves them meanwhile, all of them are read, or none.
   const chunks = await db
     .selectFrom("log_chunks")
     .select("lines")
@@ -133,7 +133,7 @@ async function moveRun({ db, writer, store, stopping }: MoveDeps, runId: string)
     .execute();
   const text = Buffer.from(chunks.map(({ lines }) => `${lines}\n`).join(""));
   if (text.length > 0) await store.put(logKey(runId), text, stopping);
-  // One that the run doesn't list is shown to nobody, and goes with its row.
+  // An artifact that the run doesn't list is shown to nobody, and is removed with its row.
   for (const { file } of await listedFiles(db, runId)) {
     const row = await db
       .selectFrom("artifact_contents")

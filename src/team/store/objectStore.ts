@@ -6,7 +6,7 @@ import { PipelineError } from "../../contract/errors.ts";
 
 /** An S3 object store as `--object-store` and the environment name it. */
 export interface ObjectStoreSettings {
-  /** What people call it, and by what the servers of a database know that they use the same one. */
+  /** Its name for people, by which the servers of a database also know that they use the same one. */
   readonly name: string;
   /** The URL that an object's key is added to, with a `/` at its end. */
   readonly root: string;
@@ -62,7 +62,7 @@ function addressOf(endpoint: string): string {
   });
 }
 
-/** The object store is out of reach, or refuses. */
+/** Thrown when the object store is out of reach, or refuses. */
 export class ObjectStoreError extends Error {
   /** Whether it has answered that it won't: asking again doesn't help. */
   readonly isRefusal: boolean;
@@ -73,7 +73,7 @@ export class ObjectStoreError extends Error {
   }
 }
 
-/** An object that is read piece by piece, each by a request of its own: nobody who reads slowly holds a connection. */
+/** An object that is read piece by piece, each by a request of its own, so that a slow reader holds no connection. */
 export interface StoredObject {
   /** In bytes. */
   readonly size: number;
@@ -84,7 +84,7 @@ export interface StoredObject {
 export const pieceBytes = 1024 * 1024;
 /** How long the store may be silent, in milliseconds: nothing else reveals a half-open connection. */
 const silentMilliseconds = 15_000;
-/** What is sent to the store at once: what it takes of a body breaks its silence piece by piece, and not the body as a whole. */
+/** How many bytes are sent at once: each piece that the store takes counts as a sign of life, a whole body only at its end. */
 const sentBytes = 64 * 1024;
 
 interface Asked {
@@ -103,7 +103,7 @@ export class ObjectStore {
   readonly #signingKeys = new Map<string, ArrayBuffer>();
   readonly #dispatcher: Agent;
 
-  /** @param now the time that requests are signed at: a store takes one that is a quarter of an hour off for a forgery. */
+  /** @param now the time that requests are signed at: a store rejects one that is off by a quarter of an hour. */
   constructor(settings: ObjectStoreSettings, now: () => number, timeout = silentMilliseconds) {
     this.name = settings.name;
     this.#settings = settings;
@@ -113,7 +113,7 @@ export class ObjectStore {
   }
 
   async put(key: string, body: Uint8Array, signal: AbortSignal | null = null): Promise<void> {
-    // Signed with its hash, so that the store takes nothing else for it.
+    // Signed with its hash, so that the store accepts nothing else in its place.
     const headers = { "x-amz-content-sha256": hash("sha256", body) };
     await this.#ask({ method: "PUT", key, headers, body, signal });
   }
@@ -137,16 +137,16 @@ export class ObjectStore {
     };
   }
 
-  /** Also where there is none. */
+  /** Deletes an object, if there is one. */
   async delete(key: string): Promise<void> {
     await this.#ask({ method: "DELETE", key });
   }
 
-  /** Puts, gets and deletes a small object, always the same one: who dies meanwhile leaves no more than that. */
+  /** Puts, gets and deletes a small object, always the same one: a server that dies meanwhile leaves no more than that. */
   async try(): Promise<void> {
     const key = "trial";
     await this.put(key, Buffer.from(key));
-    // Another server that begins may have deleted it.
+    // The result doesn't matter: another server that starts may have deleted it.
     await this.open(key);
     await this.delete(key);
   }

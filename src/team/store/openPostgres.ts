@@ -8,7 +8,7 @@ import { preparedStatements } from "./preparedStatements.ts";
 
 /** The most connections of one server; a further request waits for one. */
 const mostConnections = 16;
-/** How long a connection lives, in seconds: the statements that are prepared on it go with it. */
+/** How long a connection lives, in seconds. The statements that are prepared on it live no longer. */
 const longestLife = 3_600;
 /** How long a request waits for a connection, in milliseconds. */
 const connectionMilliseconds = 5_000;
@@ -20,7 +20,7 @@ const silentMilliseconds = 15_000;
 const oldestVersion = 15;
 
 /**
- * The first statement on each connection. Whatever the database's default is, statements behind an org's lock have to see
+ * The first statement on each connection. Whatever the database's default is, statements under an org's lock have to see
  * what was committed while the lock was waited for.
  */
 export const sessionSettings = "set default_transaction_isolation = 'read committed'";
@@ -54,7 +54,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
     onConnect: async (client) => void (await client.query(sessionSettings)),
     application_name: "pipeline-runs",
   });
-  // Also while it is in use: an error between two statements of a transaction has no other listener, and would end the process.
+  // Also while it is in use: an error between a transaction's statements has no other listener, and would end the process.
   pool.on("connect", (client) => void client.on("error", onError));
   pool.on("error", () => {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparedStatements(pool) }) });

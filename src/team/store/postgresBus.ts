@@ -38,8 +38,8 @@ export interface BusDeps {
 }
 
 /**
- * The events of all servers of a database, by LISTEN and NOTIFY on a connection of its own. An event only rings: whoever
- * hears it reads the rows. After a lost connection, an event to all makes up for what was missed. The server's heartbeats
+ * The events of all servers of a database, by LISTEN and NOTIFY on a connection of its own. An event is only a notification:
+ * its receivers read the rows. After a lost connection, an event to all makes up for what was missed. The server's heartbeats
  * use the same connection, so that a busy pool makes no server look dead.
  */
 export class PostgresBus extends EventBus {
@@ -47,7 +47,7 @@ export class PostgresBus extends EventBus {
   readonly #stopping = new AbortController();
   readonly #toAll = new Set<(orgId: string, event: TeamEvent) => void>();
   #listening: Promise<void> = Promise.resolve();
-  /** What is sent next. A set, since a second ring says no more than one. */
+  /** The notifications to send next. A set, since a repeated one says no more than one. */
   readonly #pending = new Set<string>();
   #sending: Promise<void> | undefined;
   #connection: Connection | undefined;
@@ -58,7 +58,7 @@ export class PostgresBus extends EventBus {
     return this.#isRetired;
   }
 
-  /** Whether the other servers are heard. */
+  /** Whether this server receives the events of the others. */
   get isListening(): boolean {
     return this.#connection !== undefined;
   }
@@ -86,7 +86,7 @@ export class PostgresBus extends EventBus {
     return () => this.#toAll.delete(listener);
   }
 
-  /** Makes the server count as dead, so that its waiters are granted nothing more. Events come and go as before. */
+  /** Makes the server count as dead, so that its waiters are granted nothing more. It still sends and receives events. */
   async retire(): Promise<void> {
     const { db, log, instance } = this.#deps;
     this.#isRetired = true;
@@ -104,7 +104,7 @@ export class PostgresBus extends EventBus {
     await this.#listening;
   }
 
-  /** Sends no event again after an error: all servers read the rows once the database is back. */
+  /** After an error, events aren't sent again: all servers read the rows once the database is back. */
   async #send(): Promise<void> {
     while (this.#pending.size > 0) {
       const payloads = [...this.#pending];
@@ -188,7 +188,7 @@ export class PostgresBus extends EventBus {
     for (const listener of this.#toAll) listener(orgId, event);
   }
 
-  /** Whoever listens reads the rows again, from where they were. */
+  /** Makes all listeners read the rows again, from where they were. */
   #ringAll(): void {
     this.emitToAll({ kind: "org" });
     for (const listener of this.#toAll) listener("", { kind: "org" });

@@ -2,10 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Database, Write } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 
-/** How often a transaction is begun again that PostgreSQL has ended for another's sake. */
+/** How often a transaction is attempted that PostgreSQL ends because of another one. */
 const mostAttempts = 5;
 
-/** The writes on PostgreSQL: each is a transaction of its own, and many go on at once. */
+/** The writes on PostgreSQL: each is a transaction of its own, and many run at once. */
 export class PostgresWriter implements Writer {
   readonly #db: Database;
   readonly #underWay = new Set<Promise<unknown>>();

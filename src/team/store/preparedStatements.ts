@@ -15,7 +15,7 @@ export function preparedStatements(pool: pg.Pool): PostgresPool {
   };
 }
 
-/** One with more values writes or names a list, and each length of that would be a statement of its own, kept for an hour. */
+/** A statement with more values isn't prepared: it has a list, and each length would be another statement, kept for an hour. */
 const mostValues = 100;
 
 const everyColumn = /(?:\.|\bselect |\breturning )\*/;

@@ -38,8 +38,8 @@ export async function endServer(db: Database, id: string): Promise<void> {
 export const isJustStarted = sql<boolean>`(${databaseNow} < ${restartedAt} + ${sql.lit(2 * aliveMilliseconds)})`;
 
 /**
- * Removes servers that have been dead for long, with their waiters. After the database's clock was set back, heartbeats of
- * before count from now: otherwise a dead server would seem alive until the clock has caught up.
+ * Removes servers that have been dead for long, with their waiters. After the database's clock was set back, earlier heartbeats
+ * count from now: otherwise a dead server would seem alive until the clock has caught up.
  */
 export async function sweepServers(db: Database): Promise<void> {
   const alive = sql`${databaseNow} + ${sql.lit(aliveMilliseconds)}`;

@@ -19,7 +19,7 @@ interface StoredLogsDeps {
   readonly store?: ObjectStore | undefined;
 }
 
-/** The logs and artifacts of runs: in the database, as their runners have sent them, or in the object store since they were moved. */
+/** The logs and artifacts of runs: in the database, as runners sent them, or in the object store once they are moved. */
 export function storedLogs({ db, bus, store }: StoredLogsDeps): LogStore {
   return {
     isOpen: () => false,
@@ -42,7 +42,7 @@ export function storedLogs({ db, bus, store }: StoredLogsDeps): LogStore {
         bytes += chunk.lines.length;
         before = chunk.first;
       }
-      // The rows have ended, and not at the first: they aren't there any more.
+      // The rows end before the first entry, so they aren't in the database any more.
       const moved = bytes < tailBytes && before !== 1 ? await movedTail({ db, store }, runId) : undefined;
       if (moved !== undefined) return moved;
       const entries = chunks.flatMap((lines) => lines.split("\n")).flatMap(readLogLine);
@@ -51,7 +51,7 @@ export function storedLogs({ db, bus, store }: StoredLogsDeps): LogStore {
     subscribe: (runId, listener) =>
       bus.subscribeToAll((orgId, event) => {
         const isOfRun = event.kind === "log" && event.runId === runId;
-        // An empty org: the connection was lost, and anything may have happened.
+        // An empty org means that the connection was lost, so anything may have happened.
         if (isOfRun || orgId === "") listener();
       }),
     async openArtifact(runId, file) {
@@ -139,8 +139,8 @@ function rowReader(db: Database, runId: string): Pick<LogReader, "next"> {
   return {
     async next(after) {
       const from = Math.max(after, read);
-      // The chunks of a run have no gaps: the one that the next line is in, and those behind it. Behind a whole chunk, the next
-      // line begins one.
+      // Reads the chunk with the next line, and those after it: the chunks of a run have no gaps. After a whole chunk, the next
+      // line begins a new one.
       const ofRun = db.selectFrom("log_chunks").where("run_id", "=", runId);
       const begin =
         from === read

@@ -65,7 +65,7 @@ function namedProject({ project }: StartRequest): string {
 const largestWork = 4 * 1024 * 1024 - 8 * 1024;
 
 /**
- * Inputs are left out where there are none, so that a runner of before takes such work.
+ * Inputs are left out where there are none, so that a runner of an earlier version takes such work.
  * @throws PipelineError `payload-too-large`.
  */
 function remoteWork(
@@ -151,8 +151,8 @@ function storedNames(db: Database, orgId: string, project: string | undefined): 
 type StoredPipeline = Pick<Selectable<Tables["pipelines"]>, "org_id" | "project" | "name" | "git_commit">;
 
 /**
- * Stores the pipeline of a run at its launch. A start that is refused, or whose caller has left, stores none: an org stores no
- * more than its days have runs.
+ * Stores the pipeline of a run at its launch. A start that is refused, or whose caller has left, stores none, so an org stores
+ * no more pipelines than it has runs.
  */
 export async function storePipeline(
   tx: Write,
@@ -173,7 +173,7 @@ export async function storePipeline(
       conflict
         .columns(["org_id", "project", "name"])
         .doUpdateSet(row)
-        // Most starts bring what is there already.
+        // Written only if it differs: most starts bring what is stored already.
         .where(
           sql<boolean>`(pipelines.path, pipelines.text, pipelines.parts, pipelines.snapshot, pipelines.git_commit)
             is distinct from (excluded.path, excluded.text, excluded.parts, excluded.snapshot, excluded.git_commit)`,

@@ -8,7 +8,7 @@ import type { ObjectStore } from "./objectStore.ts";
 import { removePipelinesOf } from "./storedPipelines.ts";
 import { removeOldSnapshots } from "./storedSnapshots.ts";
 
-/** One server sweeps at a time. */
+/** The advisory lock under which only one server sweeps at a time. */
 const sweepLock = 4_130_552;
 /** The most runs, and snapshots, of one transaction: neither other requests nor its connection wait for long. */
 const batch = 10;
@@ -26,7 +26,7 @@ export async function sweepStored(
   store?: ObjectStore,
 ): Promise<number> {
   const before = now - days * dayMilliseconds;
-  // First: they are in no object store, which may be out of reach.
+  // Snapshots first: they are in no object store, which may be out of reach.
   for (let removed = batch; removed === batch; )
     removed = await alone(writer, (tx) => removeOldSnapshots(tx, before, now, batch));
   for (let count = 0; ; ) {
@@ -38,7 +38,7 @@ export async function sweepStored(
   }
 }
 
-/** Acts where no other server sweeps now. */
+/** Acts unless another server is sweeping now. @returns 0 if one is. */
 function alone(writer: Writer, act: (tx: Write) => Promise<number>): Promise<number> {
   return writer.write(async (tx) => {
     const { rows } = await sql<{
@@ -59,14 +59,14 @@ async function oldRuns(tx: Write, before: number): Promise<readonly string[]> {
   return ended.map(({ id }) => id);
 }
 
-/** Also of a run that isn't moved: whoever moved it may have died before that was noted. */
+/** Also for a run that isn't noted as moved: the server that moved it may have died before that was noted. */
 async function removeObjects(writer: Writer, store: ObjectStore, runId: string): Promise<void> {
   const listed = await writer.write((tx) => listedFiles(tx, runId));
   for (const key of [logKey(runId), ...listed.map(({ file }) => artifactKey(runId, file))])
     await store.delete(key);
 }
 
-/** Another server may have done it meanwhile: then it does no harm. */
+/** Harmless if another server has done it meanwhile. */
 async function removeFiles(tx: Write, runIds: readonly string[], now: number): Promise<number> {
   for (const table of ["log_chunks", "artifact_contents", "moved_runs"] as const)
     await tx.deleteFrom(table).where("run_id", "in", runIds).execute();

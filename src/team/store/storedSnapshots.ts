@@ -37,7 +37,7 @@ export async function keepSnapshot(
   return rows[0]?.bytes;
 }
 
-/** Notes that a start names a snapshot, which is kept as long as its logs then. @returns whether it is there. */
+/** Notes that a start names a snapshot, which is then kept as long as the start's logs. @returns whether it is there. */
 export async function nameSnapshot(db: Database, { orgId, digest }: SnapshotName): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("snapshots")
@@ -51,7 +51,7 @@ export async function nameSnapshot(db: Database, { orgId, digest }: SnapshotName
 /**
  * Counts what an org has sent.
  * @param left the bytes still to count, these included.
- * @throws PipelineError `payload-too-large` when with those it is more than an org may send on a day; then it isn't counted.
+ * @throws PipelineError `payload-too-large` when the org would have sent more than it may on a day; then nothing is counted.
  */
 async function countSent(
   db: Database,
@@ -118,7 +118,7 @@ export async function putSnapshot(
   }
 }
 
-/** Gives its name to a snapshot that was sent. One of that name may have been sent meanwhile: then it stays. */
+/** Gives its name to a snapshot that was sent. If one of that name was sent meanwhile, that one stays. */
 async function rename(
   tx: Write,
   sent: { readonly org_id: string; readonly digest: string },
@@ -139,7 +139,7 @@ async function rename(
     .execute();
 }
 
-/** What is in a snapshot. Ends early when it is removed meanwhile. */
+/** The content of a snapshot. Ends early when the snapshot is removed meanwhile. */
 export async function* readSnapshot(
   db: Database,
   { orgId, digest }: SnapshotName,

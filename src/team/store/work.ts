@@ -38,7 +38,7 @@ export async function launchRun(tx: Write, runId: string): Promise<string | unde
   return row.org_id;
 }
 
-/** Removes a granted run that nobody was told of. */
+/** Removes a granted run that no caller knows of. */
 export async function withdrawRun(tx: Write, runId: string): Promise<void> {
   await tx
     .deleteFrom("runs")
@@ -67,7 +67,7 @@ export async function takeRun(
   tx: Write,
   runner: {
     readonly holder: string;
-    /** As people see it. */
+    /** The name that people see. */
     readonly name: string;
     readonly orgId: string | undefined;
     readonly known: readonly string[];
@@ -116,8 +116,8 @@ export async function renewRunnerLeases(
 }
 
 /**
- * After the database's clock was set back, leases of before count from now: otherwise what is dead would seem alive until the
- * clock has caught up.
+ * After the database's clock was set back, earlier leases count from now: otherwise a dead server or runner would seem alive
+ * until the clock has caught up.
  */
 export async function shortenLeases(db: Database): Promise<void> {
   const longest = sql`${databaseNow} + case when launched_at is null then ${replyMilliseconds}::bigint else ${leaseMilliseconds}::bigint end`;
@@ -147,8 +147,8 @@ export async function overdueRuns(
 }
 
 /**
- * Ends an overdue run, behind the org's lock and the run's, since a claim and a heartbeat lock only the run. A run that no
- * server has claimed is removed without a trace. Any other stays as `lost`: its caller may have been told of it.
+ * Ends an overdue run, under the org's lock and the run's, since a claim and a heartbeat lock only the run. A run that no
+ * server has claimed is removed without a trace. Any other stays as `lost`, since its caller may know of it.
  * @returns whether it was still overdue.
  */
 export async function endOverdue(tx: Write, runId: string, now: number): Promise<boolean> {

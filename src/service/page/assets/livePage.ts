@@ -21,7 +21,7 @@ export class LivePage {
     this.#setClock(this.page);
     showLocalTimes(this.page, this.#now());
     for (const end of stickToEnd(this.page)) end();
-    // It reaches no element but its own, so it is caught on its way down.
+    // `toggle` doesn't bubble, so it is caught in the capture phase.
     this.page.addEventListener("toggle", ({ target }) => showLogsEnd(target), true);
     setInterval(() => {
       if (this.page.hidden) return;
@@ -30,13 +30,13 @@ export class LivePage {
     }, 1000);
   }
 
-  /** Fetches the page again; calls during a fetch are one more fetch. */
+  /** Fetches the page again; calls during a fetch lead to one more. */
   refresh(): void {
     this.#again = true;
     if (!this.#reading) void this.#readWhileAsked();
   }
 
-  /** Reads nothing more: the browser leaves the page. */
+  /** Stops refreshing: the browser is leaving the page. */
   leave(): void {
     this.#isLeft = true;
   }
@@ -132,15 +132,15 @@ function showLogsEnd(details: EventTarget | null): void {
   if (!(details instanceof HTMLDetailsElement)) return;
   const log = details.querySelector<HTMLElement>("[data-sticks]");
   if (log === null) return;
-  // One that is scrolled as it opens was opened by the browser, which found something there.
+  // A log that is already scrolled as it opens was opened by the browser's search, which found something there.
   log.dataset["sticks"] = details.open && log.scrollTop > 0 ? "yes" : "";
   if (!details.open) log.scrollTop = 0;
   for (const end of stickToEnd(details)) end();
 }
 
 /**
- * Functions that scroll the open logs which are at their end, or new, to the end again after a change. To measure a closed one
- * the browser lays it out, and there may be hundreds.
+ * @returns functions that scroll each open log that is new or at its end to the end again after a change. Closed logs are
+ * left out: measuring one makes the browser lay it out, and there may be hundreds.
  */
 function stickToEnd(page: ParentNode): readonly (() => void)[] {
   return [...page.querySelectorAll<HTMLElement>("[open] > [data-sticks]")].flatMap((log) => {
@@ -179,7 +179,7 @@ const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const minuteOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-/** Shows instants in the reader's time zone, without today's date; the tooltip has UTC. The filter's days are of that zone too. */
+/** Shows instants in the reader's time zone, without today's date, and UTC in the tooltip; sets the filter's time zone. */
 function showLocalTimes(page: Document, now: number): void {
   const filterZone = page.querySelector<HTMLInputElement>("input[name=zone]");
   if (filterZone?.value === "") {
@@ -206,7 +206,7 @@ function showCounts(page: Document, now: number): void {
   }
 }
 
-/** Moves the bars of an active run's timeline: its axis goes on to now. @param now on the service's clock. */
+/** Moves the bars of an active run's timeline, whose axis ends at the current time. @param now on the service's clock. */
 function moveBars(page: Document, now: number): void {
   for (const bar of page.querySelectorAll<SVGElement>("[data-axis] [data-from]")) {
     const axis = bar.closest<HTMLElement>("[data-axis]")?.dataset["axis"];

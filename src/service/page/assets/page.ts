@@ -1,6 +1,6 @@
 import { LivePage } from "./livePage.ts";
 
-/** Submits the form of a sign-in link, where the service says that the person opened the link themselves. */
+/** Submits the form of a sign-in link at once, where the service says that no other site opened the link. */
 function goOn(page: Document): void {
   page.querySelector<HTMLFormElement>("form[data-goes-on]")?.requestSubmit();
 }
@@ -9,7 +9,7 @@ function goOn(page: Document): void {
 function submitInPlace(live: LivePage): void {
   live.page.querySelector("main")?.addEventListener("submit", (event) => {
     const form = event.target;
-    // One that leads to another page is the browser's to send.
+    // A form that leads to another page is left to the browser.
     if (!(form instanceof HTMLFormElement) || form.method === "get" || "leaves" in form.dataset) return;
     event.preventDefault();
     if (form.ariaBusy !== "true") void submit(live, form);
@@ -27,7 +27,7 @@ async function submit(live: LivePage, form: HTMLFormElement): Promise<void> {
       return;
     }
   } catch {
-    // Ignored: the browser shows its own error below.
+    // Ignored: the submission below makes the browser show its own error.
   } finally {
     form.ariaBusy = null;
   }
@@ -35,7 +35,7 @@ async function submit(live: LivePage, form: HTMLFormElement): Promise<void> {
   form.submit();
 }
 
-/** A shorter interruption, in milliseconds, isn't live. */
+/** How long the connection has to be lost before the page says so, in milliseconds. */
 const quietFor = 2_000;
 
 /** The pause before a refused stream is requested again, in milliseconds. */
@@ -80,7 +80,7 @@ function followEvents(live: LivePage, address: string): void {
   };
 
   page.addEventListener("visibilitychange", follow);
-  // Signing out ends the session: nothing should lead elsewhere while the browser sends the form.
+  // While the browser sends a form, such as that for signing out, no refresh may lead elsewhere.
   page.addEventListener("submit", (event) => {
     if (event.defaultPrevented) return;
     stream?.close();
