@@ -1,4 +1,5 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { describeError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -89,6 +90,15 @@ export class ReadyRunner implements Disposable {
     if (runner?.trust !== trustOf(env)) return startRunner(this.#program, env);
     this.#ready = undefined;
     return runner;
+  }
+
+  /**
+   * The path of what is gone of the program and what runs it, as after an update, an uninstalled Node.js or a cleaned cache: then
+   * no run can begin.
+   */
+  get removed(): string | undefined {
+    const { execPath, runnerPath } = this.#program;
+    return [execPath, runnerPath].find((path) => !existsSync(path));
   }
 
   [Symbol.dispose](): void {

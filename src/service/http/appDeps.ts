@@ -54,6 +54,8 @@ export interface MachineDeps {
   readonly state: () => Promise<ServiceState>;
   /** Ends the service in order. Resolves with the state as it was, once its runs have ended. */
   readonly stop: () => Promise<ServiceState>;
+  /** @throws PipelineError where no run can begin any more, since the program of runs was removed; then this service leaves. */
+  readonly refuseUnrunnable: () => void;
   /** The id of the key that this machine's own faces use. */
   readonly keyId: string;
 }

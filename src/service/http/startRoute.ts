@@ -102,7 +102,7 @@ interface HowToStart {
 
 /**
  * Asks for a run on the caller's behalf. One that is granted begins once the reply has been sent.
- * @throws PipelineError when the pipeline can't be found or can't be run.
+ * @throws PipelineError when the pipeline can't be found or can't be run, or no run can begin here.
  */
 export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
@@ -116,6 +116,7 @@ export async function requestRun<Env extends SignedIn>(
       next: "Inputs are shown with the run: bring a secret by a variable of the environment.",
     });
   }
+  deps.machine?.refuseUnrunnable();
   // Before the request is admitted, which takes less time than a process to start.
   deps.prepare?.(body.environment);
   const caller = context.get("caller");

@@ -59,7 +59,18 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
     graceMilliseconds,
     draining,
     now: () => new Date(clock.now()),
-    prepare: () => runners.prepare(),
+    prepare() {
+      const { removed } = runners;
+      if (removed !== undefined)
+        throw new PipelineError(
+          "internal",
+          `This runner can begin no run any more, since ${removed} was removed.`,
+          {
+            next: "Start it again.",
+          },
+        );
+      runners.prepare();
+    },
   });
   await machine.work().finally(() => removeFolder(folder, log));
 }
@@ -87,7 +98,7 @@ async function register(
 interface MachineDeps
   extends Omit<MachineRunDeps, "api">,
     Pick<RunnerMachineOptions, "api" | "slots" | "isOnce"> {
-  /** A run may begin soon. */
+  /** A run may begin soon. @throws PipelineError where no run can begin any more. */
   readonly prepare: () => void;
 }
 

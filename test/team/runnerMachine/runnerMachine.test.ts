@@ -263,6 +263,24 @@ describe("a runner's machine", function () {
     assert.ok(!service.messages.get("run_1")?.some(({ kind }) => kind === "ended"));
   });
 
+  it("asks for no work where the program of runs is gone", async () => {
+    await using service = await protocolServer(() => undefined);
+    const { url } = service;
+    const program = {
+      execPath: process.execPath,
+      runnerPath: join(folder.path, "gone.js"),
+      env: process.env,
+    };
+    await assert.rejects(
+      runRunner({ url, apiKey: "key-of-tests" }, never, { program }),
+      /gone\.js was removed/,
+    );
+    assert.deepEqual(
+      service.asked.map(({ kind }) => kind),
+      ["register"],
+    );
+  });
+
   it("ends with the error when the service refuses its key", async () => {
     const refusal = { status: 403, body: { error: { type: "forbidden", message: "no runner's key" } } };
     await using service = await protocolServer(({ kind }) => (kind === "register" ? refusal : undefined));
