@@ -6,6 +6,7 @@ import {
   type InputValues,
   longestInput,
 } from "../../contract/inputs.ts";
+import { withHome } from "../../machine/home.ts";
 import { inputMeaning, readInput, readInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type Asking, readLine } from "../terminal/readSecret.ts";
@@ -127,7 +128,7 @@ export async function inputValuesOf(
 async function textOf(name: string, text: string, folder: string, signal: AbortSignal): Promise<string> {
   if (!text.startsWith("@")) return text;
   if (text.startsWith("@@")) return text.slice(1);
-  const path = resolve(folder, text.slice(1));
+  const path = resolve(folder, withHome(text.slice(1)));
   const { readUtf8 } = await import("../../project/projectFile.ts");
   const bytes = await bytesOf(path, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
