@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { itOn } from "../itOn.ts";
 import { loadedFiles } from "../loadedFiles.ts";
+import { programPipeline } from "../service/startedService.ts";
 import { servedToolbox, type Toolbox } from "./toolbox.ts";
 
 const loadedBy = (box: Toolbox, words: readonly string[]) =>
@@ -52,6 +53,12 @@ describe("the start of the tool", () => {
       [...slow, "zlib"].filter((name) => nodes.includes(name)),
       [],
     );
+  });
+
+  it("opens standard input only where a command reads it", async () => {
+    await box.write("hello", programPipeline(""));
+    for (const words of [["org"], ["runs", "list"], ["validate", "hello"], ["run", "hello"]])
+      assert.ok(!(await loadedBy(box, words)).isInputOpened, words.join(" "));
   });
 
   it("reads few files, and of them what the command needs", async () => {
