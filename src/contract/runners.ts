@@ -130,6 +130,8 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   }),
   passedOn.output,
   passedOn.artifact,
+  /** The only one: nothing of the run was begun, since its runner's machine lacks what that needs. Another runner may take it. */
+  z.object({ kind: z.literal("returned") }),
   /** The last one: no process of the run is left. The service knows who has stopped it, unless its runner did by the time limit. */
   z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(timedOutSchema) }),
 ]);
