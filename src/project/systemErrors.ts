@@ -32,7 +32,7 @@ const fullDisk: Shortage = {
 const shortages: Readonly<Record<string, Shortage>> = {
   ENOSPC: fullDisk,
   EDQUOT: { why: "your part of the disk is used up", next: "Remove some of your files there." },
-  EROFS: { why: "the file system is read-only", next: "Name a folder elsewhere, or let it be written to." },
+  EROFS: { why: "the file system is read-only", next: "Let it be written to." },
   EMFILE: {
     why: "too many files are open in one program",
     next: "Raise that limit: `ulimit -n` shows it.",

@@ -80,10 +80,14 @@ async function makeDataFolder(folder: string): Promise<void> {
     await prepareDataFolder(folder, "refused");
   } catch (cause) {
     if (cause instanceof PipelineError) throw cause;
-    const { why, next = "" } = shortageOf(cause) ?? { why: describeError(cause) };
+    const shortage = shortageOf(cause);
+    const why = shortage?.why ?? describeError(cause);
     throw new PipelineError("internal", `The embedded service's folder ${folder} can't be made: ${why}.`, {
       cause,
-      next: `${next} Name another folder with PIPELINE_DATA_DIR.`.trim(),
+      next:
+        shortage === undefined
+          ? "Name another folder with PIPELINE_DATA_DIR."
+          : `${shortage.next} Or name another folder with PIPELINE_DATA_DIR.`,
     });
   }
 }
