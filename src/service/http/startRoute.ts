@@ -145,6 +145,13 @@ export async function requestRun<Env extends SignedIn>(
         );
   if (outcome.kind !== "refused") {
     const { run } = outcome;
+    try {
+      // Again: it may have waited long for its slot.
+      if (outcome.kind === "started") deps.machine?.refuseUnrunnable();
+    } catch (error) {
+      runs.withdraw(run.runId);
+      throw error;
+    }
     onceReplied(context.env.outgoing, {
       sent: () => runs.launch(run),
       left: () => runs.withdraw(run.runId),

@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { lateRunnerPath } from "../programs.ts";
 import {
   ended,
@@ -117,6 +118,21 @@ describe("a service that is asked to leave for a newer one", function () {
       clock.advance(250);
       await turn();
     }
+  });
+
+  it("grants a slot to nobody who waits then", async () => {
+    const { service, remove } = await withRemovableRunner({ idleSeconds: 600 });
+    await using _ = service;
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled, "1h"));
+    const run = await started(client, "long");
+    const waiting = started(client, "long", 60);
+    const refused = assert.rejects(waiting, { type: "out-of-reach", message: /was removed/ });
+    await until(async () => (await service.db.selectFrom("waiters").select("ticket").execute()).length === 1);
+    await remove();
+    await client.cancel(run.runId, never);
+    await refused;
+    await until(async () => (await client.org(never)).usage.runsToday === 1);
   });
 
   it("only refuses then where a person has started it", async () => {
