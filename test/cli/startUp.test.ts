@@ -63,6 +63,12 @@ describe("the start of the tool", () => {
     );
   });
 
+  it("loads nothing for a run that reading folders doesn't need", async () => {
+    await box.write("hello", programPipeline(""));
+    const { nodes } = await loadedBy(box, ["run", "hello"]);
+    assert.ok(!nodes.includes("internal/fs/promises"));
+  });
+
   it("opens standard input only where a command reads it", async () => {
     await box.write("hello", programPipeline(""));
     for (const words of [["org"], ["runs", "list"], ["validate", "hello"], ["run", "hello"]])
