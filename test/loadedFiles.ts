@@ -14,16 +14,23 @@ require("node:module").registerHooks({
     return next(url, context);
   },
 });
+let isInputOpened = false;
+const { get } = Object.getOwnPropertyDescriptor(process, "stdin");
+Object.defineProperty(process, "stdin", { get: () => ((isInputOpened = true), get.call(process)) });
 const note = () => {
   const nodes = process.moduleLoadList.map((name) => name.replace("NativeModule ", ""));
-  require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ nodes, files }));
+  require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ nodes, files, isInputOpened }));
 };
 process.once("exit", note);
 // A runner kills itself.
 const { kill } = process;
 process.kill = (...to) => (note(), kill.apply(process, to));`;
 
-const loadedSchema = z.object({ nodes: z.array(z.string()), files: z.array(z.string()) });
+const loadedSchema = z.object({
+  nodes: z.array(z.string()),
+  files: z.array(z.string()),
+  isInputOpened: z.boolean(),
+});
 
 /** Runs a program of Node's to its end, with no input. @returns what it has loaded. */
 export async function loadedFiles(
@@ -41,11 +48,12 @@ export async function loadedFiles(
     reject: false,
   });
   assert(exitCode === 0 || signal === "SIGKILL", stderr);
-  const { nodes, files } = loadedSchema.parse(JSON.parse(await readFile(loaded, "utf8")));
+  const { nodes, files, isInputOpened } = loadedSchema.parse(JSON.parse(await readFile(loaded, "utf8")));
   const paths = files.map((url) => fileURLToPath(url));
   const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
   return {
     nodes,
+    isInputOpened,
     names: paths.map((path) => basename(path)),
     kilobytes: sizes.reduce((sum, size) => sum + size, 0) / 1024,
   };

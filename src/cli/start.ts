@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CommanderError } from "commander";
 import { serviceFor } from "../client/logins/serviceFor.ts";
@@ -17,7 +18,7 @@ export interface ToolHost {
   /** The folder of the built programs. */
   readonly programs: string;
   readonly env: Environment;
-  /** The working folder; undefined if it no longer exists. */
+  /** The working folder; undefined if it no longer exists or can't be named. */
   readonly folder: string | undefined;
   readonly out: Stream;
   readonly err: Stream;
@@ -40,7 +41,9 @@ export async function start(version: string, programs: string): Promise<void> {
 
 function workingFolder(): string | undefined {
   try {
-    return process.cwd();
+    const folder = process.cwd();
+    // Node.js has this letter for what isn't UTF-8, and finds nothing by such a name.
+    return folder.includes("\ufffd") && !existsSync(folder) ? undefined : folder;
   } catch {
     return undefined;
   }
@@ -64,9 +67,13 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
     process.once("exit", release);
     try {
       if (folder === undefined) {
-        throw new PipelineError("not-found", "The working folder was removed, or can't be read.", {
-          next: "Go to another one.",
-        });
+        throw new PipelineError(
+          "not-found",
+          "The working folder was removed, can't be read, or has a name that isn't UTF-8.",
+          {
+            next: "Go to another one.",
+          },
+        );
       }
       const code = await act({
         output,

@@ -1,9 +1,13 @@
-import { readdir } from "node:fs/promises";
+import { readdir as readdirAndCall } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
 import { pipelineFileName } from "../project/projectFile.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
+
+/** `node:fs/promises` takes longer to load than folders to read, and `pipeline run` needs nothing else of it. */
+const readdir = promisify(readdirAndCall);
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
 export interface LocalProject {

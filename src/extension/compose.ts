@@ -9,6 +9,7 @@ import type { fromFailedStep } from "../contract/fromStep.ts";
 import type { Run } from "../contract/run.ts";
 import { systemClock } from "../machine/clock.ts";
 import { dataFolder } from "../machine/dataFolder.ts";
+import { withHome } from "../machine/home.ts";
 import { warnOfIgnoredSettings } from "./announce/ignoredSettings.ts";
 import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
 import { watchQuota } from "./announce/quotaNotice.ts";
@@ -308,7 +309,7 @@ function once<T>(load: () => Promise<T>): () => Promise<T> {
 }
 
 function cliPath(): string | undefined {
-  return String(settings().get("cliPath") ?? "").trim() || undefined;
+  return withHome(String(settings().get("cliPath") ?? "").trim()) || undefined;
 }
 
 /** Loads its code only when needed, since the parser of pipeline files is large. */

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import module from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Environment } from "../project/environment.ts";
+import { customaryFolder, withHome } from "./home.ts";
 
 /** Has Node cache the compiled code of what this process loads from now on, so that the next one needn't compile it. */
 export function keepCompiled(): void {
@@ -22,7 +23,7 @@ export function keepCompiled(): void {
  * @returns undefined where there is no such folder.
  */
 export function compiledFolder(env: Environment, platform: NodeJS.Platform): string | undefined {
-  const folder = env["PIPELINE_CACHE_DIR"] || customaryFolder(env, platform);
+  const folder = withHome(env["PIPELINE_CACHE_DIR"] ?? "") || cacheFolder(env, platform);
   if (folder === undefined || !isAbsolute(folder)) return undefined;
   try {
     // The home that root has may be another user's, where nothing is created.
@@ -36,8 +37,11 @@ export function compiledFolder(env: Environment, platform: NodeJS.Platform): str
   }
 }
 
-function customaryFolder(env: Environment, platform: NodeJS.Platform): string | undefined {
-  const below = (name: string, ...parts: string[]) => (env[name] ? join(env[name], ...parts) : undefined);
+function cacheFolder(env: Environment, platform: NodeJS.Platform): string | undefined {
+  const below = (variable: string, ...parts: string[]) => {
+    const folder = customaryFolder(env, variable);
+    return folder && join(folder, ...parts);
+  };
   switch (platform) {
     case "win32":
       return below("LOCALAPPDATA", "pipeline-runs", "Cache");

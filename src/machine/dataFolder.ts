@@ -1,11 +1,12 @@
 import type { Stats } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { PipelineError } from "../contract/errors.ts";
 import { shellWord } from "../contract/refusal.ts";
 import type { Environment } from "../project/environment.ts";
 import { codeOf } from "../project/systemErrors.ts";
+import { customaryFolder, homeFolder, withHome } from "./home.ts";
 
 /**
  * The embedded service's folder, absolute: `PIPELINE_DATA_DIR`, relative to the working folder, or the system's data folder
@@ -48,18 +49,13 @@ export function findUserFolder(
   { platform = process.platform as string, home = homedir } = {},
 ): string | undefined {
   const named = env[variables[what]] ?? "";
-  if (named !== "") return resolve(named);
+  if (named !== "") return resolve(withHome(named, home));
   const [above, inHome, own] =
     customs[platform === "win32" || platform === "darwin" ? platform : "other"][what];
-  // A relative path (by the specification) and an empty HOME count as none: else each working folder would have its own service.
-  const there = env[above] ?? "";
-  if (isAbsolute(there)) return join(there, own);
-  try {
-    const ofUser = home();
-    return isAbsolute(ofUser) ? join(ofUser, inHome, own) : undefined;
-  } catch {
-    return undefined;
-  }
+  const there = customaryFolder(env, above);
+  if (there !== undefined) return join(there, own);
+  const ofUser = homeFolder(home);
+  return ofUser && join(ofUser, inHome, own);
 }
 
 /** As {@link findUserFolder}. @throws PipelineError `internal` where a home is needed and there is none. */

@@ -16,3 +16,36 @@ export async function ifThere<T>(asked: Promise<T>): Promise<T | undefined> {
     throw error;
   });
 }
+
+/** What the machine has no more of, and what to do about it. */
+interface Shortage {
+  /** A clause. */
+  readonly why: string;
+  /** A sentence. */
+  readonly next: string;
+}
+
+const fullDisk: Shortage = {
+  why: "the disk is full, or takes no more files",
+  next: "Free some space on it: `df -h` shows its bytes, `df -i` its files.",
+};
+const shortages: Readonly<Record<string, Shortage>> = {
+  ENOSPC: fullDisk,
+  EDQUOT: { why: "your part of the disk is used up", next: "Remove some of your files there." },
+  EROFS: { why: "the file system is read-only", next: "Let it be written to." },
+  EMFILE: {
+    why: "too many files are open in one program",
+    next: "Raise that limit: `ulimit -n` shows it.",
+  },
+  ENFILE: { why: "too many files are open on this machine", next: "End programs that have many open." },
+  EAGAIN: {
+    why: "this user may start no more processes",
+    next: "End some of them, or raise that limit: `ulimit -u` shows it.",
+  },
+  ENOMEM: { why: "there is no memory left", next: "End other programs." },
+};
+
+/** What the machine lacks where that is why the system refused; undefined for any other error. */
+export function shortageOf(error: unknown): Shortage | undefined {
+  return shortages[codeOf(error) ?? ""];
+}

@@ -17,7 +17,7 @@ import type { ProcessTable } from "../runner/processes/processTable.ts";
 import { processTable } from "../runner/processes/systemProcesses.ts";
 import { createApp } from "./app.ts";
 import { type Core, type CoreDeps, openCore } from "./core.ts";
-import type { AppDeps, MachineDeps } from "./http/appDeps.ts";
+import type { AppDeps } from "./http/appDeps.ts";
 import { createHttpServer } from "./http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "./http/openReplies.ts";
 import { OrgEvents } from "./http/orgEvents.ts";
@@ -27,8 +27,9 @@ import {
   publishConnection,
   type RequestedPort,
 } from "./lifecycle/connection.ts";
-import { handOver, shutDown, watchIdle } from "./lifecycle/ending.ts";
+import { shutDown, watchIdle } from "./lifecycle/ending.ts";
 import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock.ts";
+import { type MachineParts, machineDeps } from "./lifecycle/machineDeps.ts";
 import { emitAtMidnight, watchLimits } from "./lifecycle/orgChanges.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { Pipelines } from "./runs/projectPipelines.ts";
@@ -36,7 +37,6 @@ import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.
 import { RunLogs, runFolder } from "./runs/runLogs.ts";
 import { renewMachineKey } from "./store/keys.ts";
 import { openDatabase } from "./store/openDatabase.ts";
-import { readActive } from "./store/runs.ts";
 import { endAllSessions } from "./store/sessions.ts";
 
 export interface ServeOptions {
@@ -127,7 +127,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     instance,
     version,
     stopping: stopping.signal,
-    machine: machineDeps(options, { core, replies, clock, stopping, keyId: machineKey.keyId }),
+    machine: machineDeps(options, { core, replies, clock, stopping, runners, keyId: machineKey.keyId }),
     ...pipelinesOnUse(core, clock, stopping.signal),
     events: new OrgEvents({ ...core, db, clock, log }),
     pageFolder: options.pageFolder,
@@ -232,47 +232,6 @@ function silentUntil(published: Promise<void>, app: FetchingApp): FetchingApp {
   };
 }
 
-interface MachineParts {
-  readonly core: Core;
-  readonly replies: OpenReplies;
-  readonly clock: Clock;
-  readonly stopping: AbortController;
-  readonly keyId: string;
-}
-
-/** What this machine's own faces may ask of the service itself. */
-function machineDeps(
-  { idleSeconds, log }: ServeOptions,
-  { core: { db, runs, admission }, replies, clock, stopping, keyId }: MachineParts,
-): MachineDeps {
-  const startedAt = new Date(clock.now()).toISOString();
-  const state = async () => ({
-    startedAt,
-    runs: await readActive(db, runs.ids()),
-    waiting: admission.waiting,
-  });
-  return {
-    keyId,
-    state,
-    handOver: handOver({
-      endsByItself: idleSeconds !== undefined,
-      isBusy: (changing) => runs.count + admission.waiting > 0 || replies.changing > changing,
-      clock,
-      leave: () => {
-        log("info", "leaving for a newer service");
-        stopping.abort();
-      },
-    }),
-    async stop() {
-      const ending = await state();
-      log("info", "stopping on request", { runs: ending.runs.length, waiting: ending.waiting });
-      stopping.abort();
-      await runs.stopAll();
-      return ending;
-    },
-  };
-}
-
 interface ProcessDeps {
   readonly clock: Clock;
   readonly processes: ProcessTable;
@@ -312,7 +271,7 @@ function runProcesses(
   };
 }
 
-interface JobDeps extends Omit<MachineParts, "keyId"> {
+interface JobDeps extends Pick<MachineParts, "core" | "replies" | "clock" | "stopping"> {
   readonly server: Server;
   readonly connection: Connection;
   readonly onLost: () => void;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { itOn } from "../itOn.ts";
 import { loadedFiles } from "../loadedFiles.ts";
+import { programPipeline } from "../service/startedService.ts";
 import { servedToolbox, type Toolbox } from "./toolbox.ts";
 
 const loadedBy = (box: Toolbox, words: readonly string[]) =>
@@ -28,11 +29,19 @@ describe("the start of the tool", () => {
 
   itOn(
     "linux",
-    "says in one sentence that its working folder was removed, whatever the command",
+    "says in one sentence that its working folder was removed or can't be named, whatever the command",
     async () => {
-      const said = ["The working folder was removed, or can't be read.", "Go to another one."];
-      for (const line of ["run hello", "validate", "org", "mcp", "org --json"]) {
-        const script = `mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" ${line}`;
+      const said = [
+        "The working folder was removed, can't be read, or has a name that isn't UTF-8.",
+        "Go to another one.",
+      ];
+      const removed = "mkdir gone && cd gone && rmdir ../gone";
+      const unnamed = 'cd "$(mktemp -d "$(printf \'x\\377XXXXXX\')")"';
+      const cases = ["run hello", "validate", "org", "mcp", "org --json"].map(
+        (line) => [removed, line] as const,
+      );
+      for (const [go, line] of [...cases, [unnamed, "run hello"] as const]) {
+        const script = `${go} && exec "$0" "$1" ${line}`;
         const { exitCode, stdout, stderr } = await execa("sh", ["-c", script, process.execPath, box.path], {
           cwd: box.project,
           env: box.env,
@@ -52,6 +61,18 @@ describe("the start of the tool", () => {
       [...slow, "zlib"].filter((name) => nodes.includes(name)),
       [],
     );
+  });
+
+  it("loads nothing for a run that reading folders doesn't need", async () => {
+    await box.write("hello", programPipeline(""));
+    const { nodes } = await loadedBy(box, ["run", "hello"]);
+    assert.ok(!nodes.includes("internal/fs/promises"));
+  });
+
+  it("opens standard input only where a command reads it", async () => {
+    await box.write("hello", programPipeline(""));
+    for (const words of [["org"], ["runs", "list"], ["validate", "hello"], ["run", "hello"]])
+      assert.ok(!(await loadedBy(box, words)).isInputOpened, words.join(" "));
   });
 
   it("reads few files, and of them what the command needs", async () => {

@@ -36,6 +36,29 @@ describe("the embedded service's folder", () => {
     ]);
   });
 
+  it("is the same in VS Code from a snap, which has XDG folders of its own and of its version, as in a terminal", () => {
+    const folder = (env: Record<string, string>) =>
+      userFolder("data", env, { platform: "linux", home: () => "/h" }).replaceAll("\\", "/");
+    const snap = {
+      SNAP: "/snap/code/211",
+      SNAP_USER_DATA: "/h/snap/code/211",
+      SNAP_USER_COMMON: "/h/snap/code/common",
+      XDG_DATA_HOME: "/h/snap/code/211/.local/share",
+    };
+    assert.equal(folder(snap), folder({}));
+    assert.equal(folder({ ...snap, XDG_DATA_HOME_VSCODE_SNAP_ORIG: "/d" }), "/d/pipeline-runs");
+    assert.equal(folder({ ...snap, XDG_DATA_HOME: "/h/snap/code/211x" }), "/h/snap/code/211x/pipeline-runs");
+  });
+
+  it("is in the home where PIPELINE_DATA_DIR begins with ~, which no shell has put in", () => {
+    const folder = (named: string) =>
+      userFolder("data", { PIPELINE_DATA_DIR: named }, { home: () => resolve("/h") });
+    assert.equal(folder("~/runs"), resolve("/h/runs"));
+    assert.equal(folder("~"), resolve("/h"));
+    assert.equal(folder("~other/runs"), resolve("~other/runs"));
+    assert.equal(folder("./~/runs"), resolve("~/runs"));
+  });
+
   it("is asked for by name where the user has no home, as in a container, and else needs none", () => {
     // As Node does for a user that the system doesn't know, without HOME.
     const home = () => {

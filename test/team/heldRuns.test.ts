@@ -52,6 +52,39 @@ describe("a run that a runner holds", function () {
     assert.equal(status, "timed-out");
   });
 
+  it("goes to another runner where its own gives it back un-begun, unless it is cancelled", async () => {
+    await using servers = await heldRun();
+    const { db, runId, core } = servers;
+    const [full, other] = [
+      { keyId: "key_1", runnerId: "rnr_full" },
+      { keyId: "key_1", runnerId: "rnr_other" },
+    ];
+    await db.updateTable("runs").set({ holder: "key_1/rnr_full" }).where("id", "=", runId).execute();
+    const taking = (runner: typeof full) => core.runs.take(runner, { orgId: undefined, known: [] });
+    await core.runs.takeIn(full, runId, 1, [{ kind: "returned" }]);
+    assert.equal((await taking(other))?.runId, runId);
+    const row = () =>
+      db.selectFrom("runs").select(["status", "messages", "org_id"]).executeTakeFirstOrThrow();
+    const { org_id: orgId, ...now } = await row();
+    assert.deepEqual(now, { status: "running", messages: 0 });
+    // Its reply was lost, and it says so again.
+    await assert.rejects(core.runs.takeIn(full, runId, 1, [{ kind: "returned" }]), { type: "conflict" });
+    await core.runs.cancel(orgId, runId, "key_2");
+    await core.runs.takeIn(other, runId, 1, [{ kind: "returned" }]);
+    assert.equal((await row()).status, "cancelled");
+    assert.equal(await taking(full), undefined);
+  });
+
+  it("was begun where something was said of it, and isn't taken back", async () => {
+    await using servers = await heldRun();
+    const { db, runId, core } = servers;
+    const runner = { keyId: "key_1", runnerId: "rnr_1" };
+    await db.updateTable("runs").set({ holder: "key_1/rnr_1" }).where("id", "=", runId).execute();
+    const step = { kind: "step", index: 0, name: "a", type: "cli", status: "running" } as const;
+    await core.runs.takeIn(runner, runId, 1, [step]);
+    await assert.rejects(core.runs.takeIn(runner, runId, 2, [{ kind: "returned" }]), { type: "conflict" });
+  });
+
   it("has its log read from any line on, some chunks at a time", async () => {
     await using servers = await heldRun();
     const { db, runId } = servers;

@@ -1,5 +1,6 @@
 import { Command, type ErrorOptions, type HelpContext, InvalidArgumentError } from "commander";
 import { exitCodes } from "../../contract/errors.ts";
+import { withHome } from "../../machine/home.ts";
 import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import type { OutputFlags } from "../output/output.ts";
 import type { CommandName } from "../output/outputs.ts";
@@ -170,6 +171,8 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 
 /** Reads a name with a maximum length and without control characters. */
 export const name = nameUpTo(200);
+/** Reads a path, see {@link withHome}. */
+export const path = (text: string): string => withHome(name(text));
 /** Reads a key's name. */
 export const keyName = nameUpTo(100);
 

@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { mostOfOrg, mostSlots, retentionDays } from "../../contract/limits.ts";
 import { roles } from "../../contract/roles.ts";
 import { loadService } from "../tool.ts";
-import { keyName, name, type ToolCommand, wholeNumber } from "./command.ts";
+import { keyName, name, path, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** The commands on this machine's own service, its keys and its orgs. */
 export function addServiceWords(program: ToolCommand): void {
@@ -53,7 +53,7 @@ export function addServiceWords(program: ToolCommand): void {
       summary: "back up the database of this machine's own service, also while it runs",
       examples: [["pipeline backup runs-copy.db", "a new file"]],
     })
-    .argument("<file>", "the backup's file, which must not exist yet")
+    .argument("<file>", "the backup's file, which must not exist yet", path)
     .addOption(dataDirOption)
     .does(() => loadService(async () => (await import("./serve.ts")).backup));
 
@@ -211,7 +211,7 @@ function addOrgWords(program: ToolCommand): void {
 const dataDirOption = new Option(
   "--data-dir <folder>",
   "where the service's data is kept (else PIPELINE_DATA_DIR, else your data folder)",
-);
+).argParser(path);
 
 const databaseOption = new Option(
   "--database <url>",

@@ -4,7 +4,7 @@ import { inputNamePattern } from "../../contract/inputs.ts";
 import { readTimeLimit } from "../../pipeline/file/duration.ts";
 import type { RunFlags } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";
-import { name, names, type ToolCommand, wholeNumber } from "./command.ts";
+import { name, names, path, type ToolCommand, wholeNumber } from "./command.ts";
 
 export function addRunWords(program: ToolCommand): void {
   program
@@ -48,8 +48,8 @@ export function addRunWords(program: ToolCommand): void {
       "give an input, as often as needed; name=@file reads a file's text",
       inputWords,
     )
-    .option("--junit <file>", "write a report in JUnit XML, a testcase a step, however the runs end", name)
-    .option("--html <file>", "write a report as one HTML file that needs nothing besides", name)
+    .option("--junit <file>", "write a report in JUnit XML, a testcase a step, however the runs end", path)
+    .option("--html <file>", "write a report as one HTML file that needs nothing besides", path)
     .addOption(
       new Option(
         "--dry-run",

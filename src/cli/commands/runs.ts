@@ -3,7 +3,7 @@ import { exitCodes } from "../../contract/errors.ts";
 import { runStatuses } from "../../contract/runStatus.ts";
 import type { AskedRuns } from "../runs/listRuns.ts";
 import type { Tool } from "../tool.ts";
-import { name, type ToolCommand, wholeNumber } from "./command.ts";
+import { name, path, type ToolCommand, wholeNumber } from "./command.ts";
 import { inputWords } from "./run.ts";
 
 export function addRunsWords(program: ToolCommand): void {
@@ -73,8 +73,8 @@ function addShowAndLog(runs: ToolCommand): void {
     })
     .argument("[id]", "id of a run", name)
     .option("--exit-status", "exit with 1 unless the run succeeded")
-    .option("--junit <file>", "write its report in JUnit XML, a testcase a step; - is standard output", name)
-    .option("--html <file>", "write its report as one HTML file that needs nothing besides", name)
+    .option("--junit <file>", "write its report in JUnit XML, a testcase a step; - is standard output", path)
+    .option("--html <file>", "write its report as one HTML file that needs nothing besides", path)
     .does(async () => (await import("../runs/showRun.ts")).showRun);
   runs
     .add("log", {
@@ -155,7 +155,7 @@ function addDownloadAndCancel(runs: ToolCommand): void {
     .argument("[id]", "id of a run", name)
     .argument("[name]", "only the files of this name, as `pipeline runs show` lists them", name)
     .option("--step <step>", "only those of this step, by its name, its number or its `id`", name)
-    .option("--to <folder>", "where they go (else a folder named after the run)", name)
+    .option("--to <folder>", "where they go (else a folder named after the run)", path)
     .option("--overwrite", "replace files that are there already")
     .does(async () => (await import("../runs/downloadFiles.ts")).downloadFiles);
   runs

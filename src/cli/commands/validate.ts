@@ -1,6 +1,5 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { stdin } from "node:process";
 import { addAbortSignal, type Readable } from "node:stream";
 import { findProject, misnamedFiles } from "../../client/project.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
@@ -59,7 +58,7 @@ export async function validate(
 }
 
 async function standardInput(tool: Tool, name: string | undefined): Promise<FileToValidate> {
-  const text = await readPipelineText(stdin, tool.interrupted);
+  const text = await readPipelineText(process.stdin, tool.interrupted);
   // A pipeline without a `name` is named after its file; any name will do here.
   return { path: name ?? "<stdin>", text, parsed: parseWithParts(text, resolve(name ?? "stdin.yaml")) };
 }

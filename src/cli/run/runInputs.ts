@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isatty } from "node:tty";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import {
   type DeclaredInput,
@@ -6,6 +7,7 @@ import {
   type InputValues,
   longestInput,
 } from "../../contract/inputs.ts";
+import { withHome } from "../../machine/home.ts";
 import { inputMeaning, readInput, readInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { type Asking, readLine } from "../terminal/readSecret.ts";
@@ -26,8 +28,8 @@ export async function inputsOfRuns(
   { client, project, root }: Where,
 ): Promise<ReadonlyMap<string, InputValues>> {
   const { output, interrupted } = tool;
-  const asking = { input: process.stdin, prompt: process.stderr };
-  const canAsk = asking.input.isTTY === true && output.err.isTerminal && !output.json;
+  // Reading `process.stdin` would open it.
+  const canAsk = isatty(0) && output.err.isTerminal && !output.json;
   // For a single start, the service reports any mistake; before several, each is checked.
   if (Object.keys(given).length === 0 && !canAsk && pipelines.length === 1) return new Map();
   const served = await listedPipelines(client, project, interrupted);
@@ -51,7 +53,7 @@ export async function inputsOfRuns(
     const inputs = all[index];
     const isOwn = (each: string) => inputs?.some((input) => input.name === each) ?? true;
     const own = pipelines.length === 1 ? given : pick(given, isOwn);
-    const complete = canAsk ? { ...own, ...(await askedFor(inputs ?? [], own, asking, interrupted)) } : own;
+    const complete = canAsk ? { ...own, ...(await askedFor(inputs ?? [], own, interrupted)) } : own;
     if (inputs !== undefined) requireInputs({ name, inputs }, complete);
     result.set(name, complete);
   }
@@ -66,13 +68,12 @@ function pick(values: InputValues, isWanted: (name: string) => boolean): InputVa
 async function askedFor(
   declared: readonly DeclaredInput[],
   given: InputValues,
-  asking: Asking,
   signal: AbortSignal,
 ): Promise<InputValues> {
   const read = readInputs(declared, given);
   const answers: [string, InputValue][] = [];
   for (const input of read.kind === "invalid" && read.problems.length === 0 ? read.missing : []) {
-    const answer = await ask(input, asking, signal);
+    const answer = await ask(input, { input: process.stdin, prompt: process.stderr }, signal);
     if (answer === undefined) break;
     answers.push([input.name, answer]);
   }
@@ -127,7 +128,7 @@ export async function inputValuesOf(
 async function textOf(name: string, text: string, folder: string, signal: AbortSignal): Promise<string> {
   if (!text.startsWith("@")) return text;
   if (text.startsWith("@@")) return text.slice(1);
-  const path = resolve(folder, text.slice(1));
+  const path = resolve(folder, withHome(text.slice(1)));
   const { readUtf8 } = await import("../../project/projectFile.ts");
   const bytes = await bytesOf(path, signal).catch((cause: unknown) => {
     signal.throwIfAborted();

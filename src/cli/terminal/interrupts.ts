@@ -1,6 +1,7 @@
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { exitCodes } from "../../contract/errors.ts";
+import { systemClock } from "../../machine/clock.ts";
 
 /** The abort reason of a command's signal after Ctrl-C or a termination signal. */
 export class Interrupted extends Error {
@@ -12,16 +13,19 @@ export class Interrupted extends Error {
  * releases the terminal first.
  * @param release gives up the terminal; undefined if nothing is drawn.
  */
-export function heedInterrupts(release: (() => void) | undefined) {
+export function heedInterrupts(release: (() => void) | undefined, { monotonic } = systemClock) {
   const first = new AbortController();
   const second = new AbortController();
   const isAway = isDetached();
+  let firstAt = 0;
   const onInterrupt = (name: NodeJS.Signals): void => {
     if (name === "SIGHUP" && isAway) return;
     if (!first.signal.aborted) {
+      firstAt = monotonic();
       first.abort(new Interrupted("interrupted"));
       return;
     }
+    if (monotonic() - firstAt < echoMilliseconds) return;
     second.abort(first.signal.reason);
     process.exit(exitCodes.interrupted);
   };
@@ -43,8 +47,14 @@ export function heedInterrupts(release: (() => void) | undefined) {
   };
 }
 
-/** For Ctrl-C, `kill` or a shutdown, and a closed terminal. */
-const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** For Ctrl-C, `kill` or a shutdown, a closed terminal, and Ctrl-\\. */
+const signalNames = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/**
+ * How long after the first interrupt another counts as the same one: a program that starts the tool, such as npx or `timeout`,
+ * passes on a signal that the terminal has sent to both.
+ */
+const echoMilliseconds = 100;
 
 /**
  * Whether the caller has detached the tool from its terminal, as nohup does, so that closing the terminal must not end it.

@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
-import { PipelineError } from "../../contract/errors.ts";
+import { describeError, PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { type Connection, readConnection } from "../../machine/connectionFile.ts";
 import { lastLines, openServiceLog, prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
 import { isStopped, ServiceStopped, setStopped } from "../../machine/stoppedFile.ts";
 import { refuseOldNode } from "../../machine/versions.ts";
 import { type Environment, lastingEnvironment } from "../../project/environment.ts";
+import { shortageOf } from "../../project/systemErrors.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 
 /**
@@ -79,10 +80,14 @@ async function makeDataFolder(folder: string): Promise<void> {
     await prepareDataFolder(folder, "refused");
   } catch (cause) {
     if (cause instanceof PipelineError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new PipelineError("internal", `The embedded service's folder can't be made: ${reason}.`, {
+    const shortage = shortageOf(cause);
+    const why = shortage?.why ?? describeError(cause);
+    throw new PipelineError("internal", `The embedded service's folder ${folder} can't be made: ${why}.`, {
       cause,
-      next: "Name another folder with PIPELINE_DATA_DIR.",
+      next:
+        shortage === undefined
+          ? "Name another folder with PIPELINE_DATA_DIR."
+          : `${shortage.next} Or name another folder with PIPELINE_DATA_DIR.`,
     });
   }
 }
@@ -142,9 +147,11 @@ async function spawnService(
   });
   let state: () => Promise<ServiceProcess> = async () => ({ kind: "running" });
   child.once("error", (cause) => {
-    const error = new PipelineError("internal", `The embedded service can't be run by ${execPath}.`, {
+    const shortage = shortageOf(cause);
+    const why = shortage === undefined ? "" : `: ${shortage.why}`;
+    const error = new PipelineError("internal", `The embedded service can't be run by ${execPath}${why}.`, {
       cause,
-      next: "Check that this program is there and may be run.",
+      next: shortage?.next ?? "Check that this program is there and may be run.",
     });
     state = async () => ({ kind: "failed", error });
   });
@@ -162,11 +169,23 @@ async function failure(folder: string, logStart: number, end: number | string): 
   const lines = await lastLines(folder, logStart, 40).catch((): string[] => []);
   const how = typeof end === "number" ? `exit code ${end}` : `signal ${end}`;
   const said = lastWords(lines);
+  const shortage = said === "" ? await logShortage(folder) : undefined;
+  if (shortage !== undefined)
+    return new PipelineError("internal", `The embedded service can't write to ${folder}: ${shortage.why}.`, {
+      next: shortage.next,
+    });
   return new PipelineError(
     "internal",
     `The embedded service ended with ${how} before it answered${said === "" ? "." : `: ${said}`}`,
     { next: `Its log is ${serviceLogFile(folder)}.` },
   );
+}
+
+/** Why a service that has said nothing could say nothing, as on a full disk. */
+async function logShortage(folder: string): Promise<ReturnType<typeof shortageOf>> {
+  return openServiceLog(folder)
+    .then((log) => log.appendFile("\n").finally(() => log.close()))
+    .then(() => undefined, shortageOf);
 }
 
 /** The message of an uncaught error, without its stack; otherwise the last lines. */

@@ -63,9 +63,10 @@ async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
   const { stdout } = await runGit(root, [...quiet, ...list], process.env, { signal }).catch((cause) => {
     signal.throwIfAborted();
-    throw new PipelineError("invalid-request", `The files of ${root} can't be listed by git.`, {
+    const { why, next } = gitRefusal(cause);
+    throw new PipelineError("invalid-request", `The files of ${root} can't be listed by git${why}.`, {
       cause,
-      next: "The service runs pipelines on other machines, and is sent the files that git knows: make the folder a repository with `git init`.",
+      next: `The service runs pipelines on other machines, and is sent the files that git knows: ${next}.`,
     });
   });
   const names = stdout
@@ -83,6 +84,19 @@ async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
     files.push(name);
   }
   return files;
+}
+
+/** Why git has listed nothing. @returns a clause, and what to do. */
+function gitRefusal(error: { readonly code?: unknown; readonly stderr?: unknown }) {
+  // The command that git advises is in no language.
+  const [, command] = /(git config --global --add safe\.directory .+)/.exec(String(error.stderr)) ?? [];
+  if (command !== undefined)
+    return {
+      why: ": the folder belongs to another user",
+      next: `if you trust it, call \`${command}\``,
+    };
+  if (error.code === "ENOENT") return { why: ", which isn't there", next: "install git" };
+  return { why: "", next: "make the folder a repository with `git init`" };
 }
 
 const mebibyte = 1024 * 1024;

@@ -1,9 +1,10 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { describeError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Environment } from "../../project/environment.ts";
-import { codeOf } from "../../project/systemErrors.ts";
+import { shortageOf } from "../../project/systemErrors.ts";
 import type { ProcessTable } from "../processes/processTable.ts";
 import type { RunnerIdentity } from "../processes/runCgroups.ts";
 import { variablesOf, withoutWithheld } from "../step/stepEnvironment.ts";
@@ -91,6 +92,15 @@ export class ReadyRunner implements Disposable {
     return runner;
   }
 
+  /**
+   * The path of what is gone of the program and what runs it, as after an update, an uninstalled Node.js or a cleaned cache: then
+   * no run can begin.
+   */
+  get removed(): string | undefined {
+    const { execPath, runnerPath } = this.#program;
+    return [execPath, runnerPath].find((path) => !existsSync(path));
+  }
+
   [Symbol.dispose](): void {
     this.#isDisposed = true;
     this.#cancelTimer();
@@ -141,9 +151,12 @@ function startRunner({ execPath, runnerPath, processes }: RunnerProgram, env: En
 
 /** An undefined error stands for missing pipes: no file descriptors were left. */
 function startProblem(error: unknown): Error {
-  const isFull = error === undefined || ["EMFILE", "ENFILE"].includes(codeOf(error) ?? "");
-  const why = isFull ? "too many files are open on this machine" : describeError(error);
+  const why = error === undefined ? "too many files are open in one program" : whyRefused(error);
   return new Error(`the runner can't be started: ${why}`, { cause: error });
+}
+
+function whyRefused(error: unknown): string {
+  return shortageOf(error)?.why ?? describeError(error);
 }
 
 async function identityOf(child: ChildProcess, processes: ProcessTable): Promise<RunnerIdentity | undefined> {
@@ -172,7 +185,7 @@ function exitOf(child: ChildProcess): Promise<RunnerExit> {
     child.once("exit", (code, signal) => resolve({ kind: "exited", code, signal }));
     child.on("error", (error) => {
       // For a running process the error only says that it couldn't be signalled.
-      if (child.pid === undefined) resolve({ kind: "unstarted", message: error.message });
+      if (child.pid === undefined) resolve({ kind: "unstarted", message: whyRefused(error) });
     });
   });
 }

@@ -74,6 +74,15 @@ export class HttpProblem extends PipelineError {
   }
 }
 
+/** A request that another service, or the same one in a moment, can answer: 503 with `Retry-After`. */
+export function unavailable(message: string): HttpProblem {
+  return new HttpProblem(503, "internal", {
+    message,
+    next: "Try again in a moment.",
+    headers: { "retry-after": "1" },
+  });
+}
+
 const daySeconds = 86_400;
 
 /**

@@ -102,7 +102,7 @@ interface HowToStart {
 
 /**
  * Requests a run for the caller. A granted run begins once the reply has been sent.
- * @throws PipelineError when the pipeline can't be found or can't be run.
+ * @throws PipelineError when the pipeline can't be found or can't be run, or no run can begin here.
  */
 export async function requestRun<Env extends SignedIn>(
   context: Context<Env>,
@@ -116,6 +116,7 @@ export async function requestRun<Env extends SignedIn>(
       next: "Inputs are shown with the run: bring a secret by a variable of the environment.",
     });
   }
+  deps.machine?.refuseUnrunnable();
   // Called before admission, which takes less time than starting a process.
   deps.prepare?.(body.environment);
   const caller = context.get("caller");
@@ -144,6 +145,13 @@ export async function requestRun<Env extends SignedIn>(
         );
   if (outcome.kind !== "refused") {
     const { run } = outcome;
+    try {
+      // Again: it may have waited long for its slot.
+      if (outcome.kind === "started") deps.machine?.refuseUnrunnable();
+    } catch (error) {
+      runs.withdraw(run.runId);
+      throw error;
+    }
     onceReplied(context.env.outgoing, {
       sent: () => runs.launch(run),
       left: () => runs.withdraw(run.runId),

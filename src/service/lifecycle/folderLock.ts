@@ -18,9 +18,10 @@ import { PipelineError } from "../../contract/errors.ts";
 import { repeat } from "../../machine/bell.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import { freshName } from "../../machine/privateFile.ts";
 import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { databaseFile } from "../store/openDatabase.ts";
-import { isDiskFull, storageFault } from "../store/storageFault.ts";
+import { isLocked, isOfDisk, storageFault, withoutLocks } from "../store/storageFault.ts";
 
 export type FolderLock = Disposable;
 
@@ -49,15 +50,33 @@ export function lockFolder(folder: string): FolderLock | undefined {
     }
   } catch (cause) {
     file?.close();
+    if (isLocked(cause)) {
+      if (hasLocks(folder)) return undefined;
+      throw withoutLocks(path);
+    }
+    if (isOfDisk(cause)) throw storageFault(cause, path);
     const why = cause instanceof Error ? cause.message : String(cause);
-    if (/locked|busy/i.test(why)) return undefined;
-    if (isDiskFull(cause)) throw storageFault(cause, path);
     throw new PipelineError("internal", `The file ${path} can't be used: ${why}.`, {
       cause,
       next: "Check that the folder can be written, or delete that file; it holds nothing.",
     });
   }
   return { [Symbol.dispose]: () => file.close() };
+}
+
+/** Whether a new file can be locked: SQLite takes a file system that is out of locks, or has none, for another's lock. */
+function hasLocks(folder: string): boolean {
+  const path = freshName(join(folder, "service.lock"));
+  const file = new DatabaseSync(path, { timeout: 0 });
+  try {
+    file.exec("begin exclusive");
+    return true;
+  } catch (error) {
+    return !isLocked(error);
+  } finally {
+    file.close();
+    rmSync(path, { force: true });
+  }
 }
 
 /**

@@ -13,7 +13,7 @@ const full: Fault = {
   // 4874 is an I/O error: there is no space for the index of the WAL.
   codes: [13, 4874, "ENOSPC", "EDQUOT"],
   message: (file) => `The disk is full: ${file} can't take more. Nothing was written.`,
-  next: "Free some space on that disk, then try again.",
+  next: "Free some space on that disk, or remove files where it takes no more of them (`df -i`), then try again.",
 };
 const damaged: Fault = {
   codes: [11, 26],
@@ -29,9 +29,18 @@ const locked: Fault = {
   next: "End the program that has it open, then try again.",
 };
 
+/** I/O errors of `fcntl` at a read lock, an unlock, another lock, and at none at all: SQLite asks for these only of a file system. */
+const noLocks: Fault = {
+  codes: [2314, 2058, 3850],
+  message: (file) =>
+    `The file system of ${file} has no locks, as some network drives and FUSE mounts have none.`,
+  next: "Name a folder on a disk of this machine with PIPELINE_DATA_DIR or --data-dir.",
+};
+
 /** What is wrong with the database's disk. */
 const faults: readonly Fault[] = [
   full,
+  noLocks,
   damaged,
   locked,
   {
@@ -64,14 +73,19 @@ export function storageFault(thrown: unknown, file: string): unknown {
   return new PipelineError("internal", fault.message(file, why), { cause: thrown, next: fault.next });
 }
 
-/** Whether the disk is full. */
-export function isDiskFull(thrown: unknown): boolean {
-  return isOf(full, thrown);
+/** Whether the disk is full, or nothing on it can be locked: no fault of the file itself. */
+export function isOfDisk(thrown: unknown): boolean {
+  return isOf(full, thrown) || isOf(noLocks, thrown);
 }
 
 /** Whether this was thrown because another process has locked the database. */
 export function isLocked(thrown: unknown): boolean {
   return isOf(locked, thrown instanceof PipelineError ? thrown.cause : thrown);
+}
+
+/** The error of a file system on which nothing can be locked. */
+export function withoutLocks(file: string): PipelineError {
+  return new PipelineError("internal", noLocks.message(file, ""), { next: noLocks.next });
 }
 
 /** The error of a damaged database. @param why in SQLite's words. */

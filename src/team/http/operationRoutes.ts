@@ -1,7 +1,6 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { Endpoints } from "../../service/http/endpoints.ts";
-import { reply } from "../../service/http/reply.ts";
-import { unavailable } from "./unavailable.ts";
+import { reply, unavailable } from "../../service/http/reply.ts";
 
 export interface OperationRouteDeps {
   /** Rejects while the database is away, or this server doesn't hear the others. */

@@ -1,15 +1,6 @@
-import { HttpProblem } from "../../service/http/reply.ts";
+import { HttpProblem, unavailable } from "../../service/http/reply.ts";
 import { OrgBusyError } from "../admission/orgTurns.ts";
 import { ObjectStoreError } from "../store/objectStore.ts";
-
-/** A request that another server, or the same one in a moment, can answer: 503 with `Retry-After`. */
-export function unavailable(message: string): HttpProblem {
-  return new HttpProblem(503, "internal", {
-    message,
-    next: "Try again in a moment.",
-    headers: { "retry-after": "1" },
-  });
-}
 
 /**
  * The problem of a request that failed because the database or the object store is out of reach, the org has too many requests,

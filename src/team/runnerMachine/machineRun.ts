@@ -7,6 +7,7 @@ import type { RunnerEnd, RunnerMessage, StopReason, Work } from "../../contract/
 import { snapshotSeconds } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import { shortageOf } from "../../project/systemErrors.ts";
 import {
   type LaunchDeps,
   type LaunchedRun,
@@ -52,8 +53,8 @@ export function livesUntil({ leaseSeconds }: Work, renewedAt: number): number {
 /** A run that this runner holds: from its work's arrival until its processes are gone and the service knows its end. */
 export class MachineRun {
   readonly runId: string;
-  /** Whether the service has taken all that there is to say. Settles when the run is over; never rejects. */
-  readonly over: Promise<boolean>;
+  /** What became of it. Settles when the run is over; never rejects. */
+  readonly over: Promise<"delivered" | "refused" | "returned">;
   readonly #work: Work;
   readonly #deps: MachineRunDeps;
   readonly #outbox: Outbox;
@@ -150,24 +151,35 @@ export class MachineRun {
     }
   }
 
-  async #perform(): Promise<boolean> {
+  async #perform(): Promise<Awaited<MachineRun["over"]>> {
     const { log } = this.#deps;
     const { runId } = this;
-    const end = await this.#run().catch((error: unknown): RunnerEnd => {
-      if (this.#ending.signal.aborted) return { kind: "stopped" };
-      log("error", "run not begun", { runId, error });
-      return { kind: "died", message: `its runner couldn't begin it: ${describeError(error)}` };
-    });
+    const last = await this.#run().then(
+      (end) => this.#endMessage(end),
+      (error: unknown): RunnerMessage => {
+        if (this.#ending.signal.aborted) return this.#endMessage({ kind: "stopped" });
+        log("error", "run not begun", { runId, error });
+        // Of a run that was launched nothing is thrown.
+        if (shortageOf(error) !== undefined) return { kind: "returned" };
+        const message = `its runner couldn't begin it: ${describeError(error)}`;
+        return this.#endMessage({ kind: "died", message });
+      },
+    );
     this.#isGone = true;
-    const stopReason = this.#stopReason;
-    const message: RunnerMessage = { kind: "ended", end: this.#fencedEnd(end) };
-    this.#outbox.add(stopReason?.kind === "timed-out" ? { ...message, stopReason } : message);
+    this.#outbox.add(last);
     // Nothing is left to fence: the lease is renewed until the service has the end.
     this.#end();
     const isDelivered = await this.#outbox.delivered;
     await removeFolder(this.#folder, log);
-    log("info", "run over", { runId, end: end.kind, isDelivered });
-    return isDelivered;
+    log("info", "run over", { runId, last: last.kind, isDelivered });
+    if (last.kind === "returned") return "returned";
+    return isDelivered ? "delivered" : "refused";
+  }
+
+  #endMessage(end: RunnerEnd): RunnerMessage {
+    const stopReason = this.#stopReason;
+    const message = { kind: "ended", end: this.#fencedEnd(end) } as const;
+    return stopReason?.kind === "timed-out" ? { ...message, stopReason } : message;
   }
 
   /**

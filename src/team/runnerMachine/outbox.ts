@@ -46,7 +46,7 @@ interface Waiting {
  * log, and with it what waits here while the service is away.
  */
 export class Outbox {
-  /** Whether the service has all messages. Settles after the last one, `ended`, or once the service refuses them. */
+  /** Whether the service has all messages. Settles after the last one, `ended` or `returned`, or once the service refuses them. */
   readonly delivered: Promise<boolean>;
   readonly #deps: OutboxDeps;
   readonly #closing = new AbortController();
@@ -103,7 +103,7 @@ export class Outbox {
       }
       await this.#retried(() => send(first, batch, signal));
       first += batch.length;
-      if (batch.at(-1)?.kind === "ended") return true;
+      if (batch.some(({ kind }) => kind === "ended" || kind === "returned")) return true;
     }
     return false;
   }

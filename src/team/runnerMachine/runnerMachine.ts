@@ -32,6 +32,8 @@ export interface RunnerMachineOptions {
 const holds = { work: 5, heartbeat: 2 } as const;
 /** The shortest time from one request to the next of its kind, in milliseconds, where the service doesn't hold them. */
 const paces = { work: 250, heartbeat: 200 } as const;
+/** How long this machine takes no run once it couldn't begin one, in milliseconds: others may, and its disk may have room later. */
+const rests = { shortest: 5_000, longest: 300_000 } as const;
 /** The most runs whose end the service has refused and that are still named to it. */
 const mostRefused = 100;
 
@@ -59,7 +61,18 @@ export async function runMachine(options: RunnerMachineOptions, draining: AbortS
     graceMilliseconds,
     draining,
     now: () => new Date(clock.now()),
-    prepare: () => runners.prepare(),
+    prepare() {
+      const { removed } = runners;
+      if (removed !== undefined)
+        throw new PipelineError(
+          "internal",
+          `This runner can begin no run any more, since ${removed} was removed.`,
+          {
+            next: "Start it again.",
+          },
+        );
+      runners.prepare();
+    },
   });
   await machine.work().finally(() => removeFolder(folder, log));
 }
@@ -87,7 +100,7 @@ async function register(
 interface MachineDeps
   extends Omit<MachineRunDeps, "api">,
     Pick<RunnerMachineOptions, "api" | "slots" | "isOnce"> {
-  /** Called when a run may begin soon. */
+  /** Called when a run may begin soon. @throws PipelineError if no run can begin any more. */
   readonly prepare: () => void;
 }
 
@@ -98,6 +111,9 @@ class RunnerMachine {
   /** Runs whose end the service refused. They are named to it, so that it doesn't give them to this runner again. */
   readonly #refused = new Set<string>();
   #beating: Promise<void> | undefined;
+  #rests = growingPauses(Math.random, rests);
+  /** How much longer no run is taken, in milliseconds. */
+  #rest = 0;
 
   constructor(deps: MachineDeps) {
     this.#deps = deps;
@@ -110,6 +126,11 @@ class RunnerMachine {
       for (let taken = 0; !draining.aborted && !(isOnce && taken > 0); ) {
         if (this.#runs.size >= slots) {
           await Promise.race([...this.#runs.values()].map(({ over }) => over));
+          continue;
+        }
+        if (this.#rest > 0) {
+          await clock.sleep(this.#rest, draining).catch(() => {});
+          this.#rest = 0;
           continue;
         }
         this.#deps.prepare();
@@ -145,9 +166,11 @@ class RunnerMachine {
     const run = new MachineRun(work, askedAt, this.#deps);
     this.#deps.log("info", "run taken", { runId });
     this.#runs.set(runId, run);
-    void run.over.then((isDelivered) => {
+    void run.over.then((outcome) => {
       this.#runs.delete(runId);
-      if (!isDelivered) this.#refuse(runId);
+      if (outcome === "refused") this.#refuse(runId);
+      if (outcome === "returned") this.#rest = this.#rests.next().value;
+      else this.#rests = growingPauses(Math.random, rests);
     });
     // The heartbeat that the service holds doesn't name this run.
     void this.#beat([runId], 0);

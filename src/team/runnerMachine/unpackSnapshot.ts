@@ -5,6 +5,7 @@ import { createGunzip } from "node:zlib";
 import { extract } from "tar";
 import { PipelineError } from "../../contract/errors.ts";
 import { anySignal } from "../../machine/anySignal.ts";
+import { shortageOf } from "../../project/systemErrors.ts";
 
 /**
  * The most that a snapshot may hold: `files` includes the folders, `bytes` is the tar's. An archive of a few bytes must not fill
@@ -18,7 +19,7 @@ const next = "Start the run again from the project's folder.";
 /**
  * Unpacks the files of a project into an empty folder. Whoever may start a run may send any archive, so nothing in it is
  * followed: only plain files and folders are taken, each below the folder.
- * @throws PipelineError `invalid-request` for anything else in it; what was unpacked until then is left there.
+ * @throws PipelineError `invalid-request` for anything else in it; the system's error where the disk is full; what was unpacked until then is left there.
  */
 export async function unpackSnapshot(
   archive: Uint8Array,
@@ -78,6 +79,8 @@ export async function unpackSnapshot(
   } catch (error) {
     signal.throwIfAborted();
     const cause = refusing.signal.reason ?? error;
+    // Not the archive's fault.
+    if (shortageOf(cause) !== undefined) throw cause;
     throw (
       problem ??
       new PipelineError("invalid-request", "The snapshot of the project is damaged.", { next, cause })

@@ -191,12 +191,14 @@ export class RemoteRuns implements Runs {
       await this.#write(tx, { runId, run, now }, messages.slice(run.messages + 1 - first));
     };
     const kinds = new Set(messages.map(({ kind }) => kind));
-    const isEnd = kinds.has("ended");
+    const isReturned = kinds.has("returned");
+    const isEnd = kinds.has("ended") || isReturned;
     const isOutput = [...kinds].every((kind) => kind === "output");
     // Whoever locks both rows locks the org's first. Output changes nothing of the org, and needs only the run's.
     if (isOutput) await writer.write((tx) => take(tx, clock.now()));
     else await (isEnd ? release : change)(held.org_id, take);
     if (isEnd || kinds.has("output")) bus.emit(held.org_id, { kind: "log", runId });
+    if (isReturned) bus.emit(held.org_id, { kind: "work", runId });
     if (isEnd) this.#emitChange(held.org_id, runId);
     else if (!isOutput) bus.emit(held.org_id, { kind: "run", runId });
   }
@@ -236,6 +238,14 @@ export class RemoteRuns implements Runs {
         case "outputs":
           await setValues(tx, runId, message);
           break;
+        case "returned": {
+          if (run.messages > 0 || messages.length > 1) throw notHeld();
+          const reason = stopReasonOf(run);
+          // Its next runner counts its messages from 1 again.
+          if (reason === undefined) return setRun(tx, runId, { holder: null, lease_until: null });
+          await stopRun(tx, runId, stoppedEnd(reason), now);
+          break;
+        }
         case "ended":
           await stopRun(tx, runId, endOf(withoutNul(message.end), stopReasonOf(run, message)), now);
           break;
@@ -288,9 +298,9 @@ function reasonAfter(before: string | null, reason: StopReason, now: number): St
 /** Why a run was stopped. A reason of its runner comes first: the runner sends one only if it had heard of no other before. */
 function stopReasonOf(
   { stopReason }: HeldRun,
-  message: Extract<RunnerMessage, { kind: "ended" }>,
+  message?: Extract<RunnerMessage, { kind: "ended" }>,
 ): StopReason | undefined {
-  if (message.stopReason !== undefined) return withoutNul(message.stopReason);
+  if (message?.stopReason !== undefined) return withoutNul(message.stopReason);
   return stopReason === null ? undefined : stopReasonSchema.parse(JSON.parse(stopReason));
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { isStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
@@ -44,6 +45,8 @@ describe("pipeline service", function () {
     await using other = await TemporaryFolder.make();
     const named = await json(tool, "service", "where", "--data-dir", other.path);
     assert.deepEqual([named.because, named["data-folder"]], ["--data-dir", other.path]);
+    const inHome = await json(tool, "service", "where", "--data-dir=~/runs");
+    assert.equal(inHome["data-folder"], join(homedir(), "runs"));
     const byDefault = await tool.call(["service", "where"], { PIPELINE_DATA_DIR: "" });
     assert.match(
       byDefault.stdout,

@@ -3,8 +3,10 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { execa } from "execa";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
+import { isAlive } from "../../isAlive.ts";
 import { itOn } from "../../itOn.ts";
 import { programPipeline, untilCancelled, writePid, writtenPid } from "../../service/startedService.ts";
+import { onTerminal } from "../onTerminal.ts";
 import { serviceProxy } from "../serviceProxy.ts";
 import { servedToolbox, type Toolbox, toolbox, written } from "../toolbox.ts";
 
@@ -64,6 +66,18 @@ describe("pipeline run", () => {
     cancelled.kill("SIGINT");
     assert.match((await cancelled).stderr, /^ {2}− only \(/m);
     assert.match((await tool.call(["runs", "show"])).stdout, /^ {2}− only \(cli\) stopped in /m);
+    await rm(pidFile);
+  });
+
+  itOn("linux", "cancels its run at Ctrl-\\, as at Ctrl-C", async () => {
+    const pidFile = join(tool.project, "pid");
+    await tool.write("quit", programPipeline(`${writePid} ${untilCancelled}`));
+    const running = onTerminal(tool, "run quit");
+    const pid = await writtenPid(pidFile);
+    running.stdin.write("\x1c");
+    const { exitCode, stdout } = await running;
+    assert.equal(exitCode, 130, stdout);
+    assert.ok(!isAlive(pid));
     await rm(pidFile);
   });
 

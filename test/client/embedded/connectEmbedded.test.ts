@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
@@ -8,6 +9,7 @@ import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import { connectionFile } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { itOn } from "../../itOn.ts";
 import { LoopbackService, sendError, sendJson } from "../loopbackService.ts";
 import { standInFor } from "./standIn.ts";
 
@@ -267,11 +269,39 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
     });
   });
 
+  for (const [code, why, next] of [
+    ["EAGAIN", "this user may start no more processes", /ulimit -u/],
+    ["EMFILE", "too many files are open in one program", /ulimit -n/],
+  ] as const) {
+    it(`says what the machine lacks where it can't be run (${code})`, async () => {
+      await using standIn = await standInFor();
+      const spawn = (() => {
+        const child = new ChildProcess();
+        setImmediate(() => child.emit("error", Object.assign(new Error(`spawn ${code}`), { code })));
+        return child;
+      }) as typeof import("node:child_process").spawn;
+      await assert.rejects(connectEmbedded(standIn.deps({ spawn }), never), {
+        message: `The embedded service can't be run by ${process.execPath}: ${why}.`,
+        next,
+      });
+    });
+  }
+
+  itOn("linux", "says that the disk is full where the service had nowhere to say it", async () => {
+    await using standIn = await standInFor("process.exit(1);");
+    await mkdir(standIn.folder, { recursive: true });
+    await symlink("/dev/full", join(standIn.folder, "service.log"));
+    await assert.rejects(connectEmbedded(standIn.deps(), never), {
+      message: `The embedded service can't write to ${standIn.folder}: the disk is full, or takes no more files.`,
+      next: /df -i/,
+    });
+  });
+
   it("says when its folder can't be made", async () => {
     await using standIn = await standInFor();
     const folder = join(standIn.servicePath, "below a file");
     await assert.rejects(connectEmbedded(standIn.deps({ folder }), never), {
-      message: /^The embedded service's folder can't be made: /,
+      message: /^The embedded service's folder .*below a file can't be made: /,
       next: "Name another folder with PIPELINE_DATA_DIR.",
     });
   });

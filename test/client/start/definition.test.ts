@@ -176,6 +176,19 @@ describe("the files of a project that a start sends", () => {
     await assert.rejects(project.sent(), { type: "invalid-request", message: /more than 512 MiB/, next });
   });
 
+  it("are refused where git doesn't trust the folder of another user, with the command that git advises", async () => {
+    await using project = await repository();
+    process.env["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1";
+    try {
+      await assert.rejects(project.sent(), {
+        message: /: the folder belongs to another user\.$/,
+        next: /`git config --global --add safe\.directory .+`\.$/,
+      });
+    } finally {
+      delete process.env["GIT_TEST_ASSUME_DIFFERENT_OWNER"];
+    }
+  });
+
   it("are refused outside a repository, with what to do", async () => {
     await using project = await repository();
     await rm(project.at(".git"), { recursive: true });

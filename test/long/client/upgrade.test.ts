@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
 import type { Embedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
 import { watchEvents } from "../../../src/client/follow/events.ts";
+import { startRun } from "../../../src/client/start/startRun.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { standInFor } from "../../client/embedded/standIn.ts";
 import { isAlive } from "../../isAlive.ts";
@@ -17,12 +18,12 @@ const never = new AbortController().signal;
 const serveMachine = new URL("../../../src/service/serveMachine.ts", import.meta.url).href;
 
 /** The real service as a program that says it is of this version; left out, as one of the sources. */
-function program(version?: string): string {
+function program(version?: string, runnerPath = lateRunnerPath): string {
   return `
 import { enableCompileCache } from "node:module";
 enableCompileCache(${JSON.stringify(compiledFolder)});
 const { serveMachine } = await import(${JSON.stringify(serveMachine)});
-await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.stringify(lateRunnerPath)} });`;
+await serveMachine({ version: ${JSON.stringify(version)}, runnerPath: ${JSON.stringify(runnerPath)} });`;
 }
 
 /** One machine with faces of two versions, each of which can start a real service of its own version. */
@@ -128,6 +129,24 @@ describe("an embedded service of another version", function () {
     assert.equal(connection.version, "0.10.0");
     const faces = await Promise.all([here.old(), here.new(), here.old(), here.new()]);
     for (const face of faces) assert.equal(face.connection.instance, connection.instance);
+  });
+
+  it("is followed by the face's own within a start, where the program of its runs was removed", async () => {
+    await using here = await machine();
+    const gone = join(here.standIn.servicePath, "..", "gone.mjs");
+    const runnerPath = join(here.standIn.servicePath, "..", "runner.ts");
+    await symlink(lateRunnerPath, runnerPath);
+    await writeFile(gone, program("0.4.0", runnerPath));
+    const deps = here.standIn.deps({ version: "0.4.0", servicePath: gone });
+    const client = await here.client(await connectEmbedded(deps, never));
+    await rm(runnerPath);
+    await here.write("hello", programPipeline(""));
+    const reconnect = async () => (await here.old()).client;
+    const start = await startRun({ pipeline: "hello" }, { client, reconnect, onWaiting: () => {} }, never);
+    assert.equal(start.kind, "started");
+    const { client: next } = await here.old();
+    assert.notEqual(next.apiKey, client.apiKey);
+    assert.equal((await next.org(never)).usage.runsToday, 1);
   });
 
   it("that a person has started stays, and is used as it is", async () => {

@@ -531,7 +531,7 @@ describe("a run in a process of its own", function () {
     assert.deepEqual(JSON.parse(said), {
       end: {
         kind: "died",
-        message: "the runner can't be started: too many files are open on this machine",
+        message: "the runner can't be started: too many files are open in one program",
       },
       hasPid: false,
     });

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { connectionFile, readConnection } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
+import { lateRunnerPath } from "../programs.ts";
 import {
   ended,
   programPipeline,
@@ -21,6 +24,15 @@ async function inherited() {
   const service = await startedService({ clock, idleSeconds: 600, version: "0.4.0" });
   const token = async () => (await readConnection(service.data))?.token ?? "";
   return { clock, service, own: service.client(await token()) };
+}
+
+async function withRemovableRunner(options: { readonly idleSeconds?: number }) {
+  const folder = await TemporaryFolder.make();
+  const runnerPath = join(folder.path, "runner.ts");
+  await symlink(lateRunnerPath, runnerPath);
+  const clock = new FakeClock("2026-03-03T10:00:00Z");
+  const service = await startedService({ ...options, clock, runnerPath });
+  return { clock, service, remove: () => folder[Symbol.asyncDispose]() };
 }
 
 describe("a service that is asked to leave for a newer one", function () {
@@ -91,6 +103,46 @@ describe("a service that is asked to leave for a newer one", function () {
     );
     await service.stop();
     assert.deepEqual(await service.db.selectFrom("runs").select("id").execute(), []);
+  });
+
+  it("begins no run any more once the program of runs was removed, and leaves for the next service", async () => {
+    const { clock, service, remove } = await withRemovableRunner({ idleSeconds: 600 });
+    await using _ = service;
+    const { client } = await service.member();
+    await service.write("hello", programPipeline(""));
+    assert.equal((await ended(client, await started(client, "hello"))).status, "succeeded");
+    await remove();
+    await assert.rejects(started(client, "hello"), { type: "out-of-reach", message: /runner.* was removed/ });
+    assert.equal((await client.org(never)).usage.runsToday, 1);
+    while ((await readConnection(service.data)) !== undefined) {
+      clock.advance(250);
+      await turn();
+    }
+  });
+
+  it("grants a slot to nobody who waits then", async () => {
+    const { service, remove } = await withRemovableRunner({ idleSeconds: 600 });
+    await using _ = service;
+    const { client } = await service.member();
+    await service.write("long", programPipeline(untilCancelled, "1h"));
+    const run = await started(client, "long");
+    const waiting = started(client, "long", 60);
+    const refused = assert.rejects(waiting, { type: "out-of-reach", message: /was removed/ });
+    await until(async () => (await service.db.selectFrom("waiters").select("ticket").execute()).length === 1);
+    await remove();
+    await client.cancel(run.runId, never);
+    await refused;
+    await until(async () => (await client.org(never)).usage.runsToday === 1);
+  });
+
+  it("only refuses then where a person has started it", async () => {
+    const { service, remove } = await withRemovableRunner({});
+    await using _ = service;
+    const { client } = await service.member();
+    await service.write("hello", programPipeline(""));
+    await remove();
+    await assert.rejects(started(client, "hello"), { type: "internal", next: "End it, and start it again." });
+    assert.equal((await client.org(never)).usage.runsToday, 0);
   });
 
   it("stays when a person has started it", async () => {

@@ -59,10 +59,46 @@ describe("a runner's machine", function () {
         after: () => () => {},
       },
     });
-    assert(await run.over);
+    assert.equal(await run.over, "delivered");
     assert(now >= 300_000 && now <= 302_000, `after ${now} ms`);
     const message = "its runner couldn't begin it: The files broke off.";
     assert.deepEqual(said, [{ kind: "ended", end: { kind: "died", message } }]);
+  });
+
+  it("gives a run back un-begun where its disk is full, and rests for longer each time", async () => {
+    const draining = new AbortController();
+    const said: RunnerMessage[] = [];
+    const slept: number[] = [];
+    const text = '{ "resources": { "sh": { "type": "cli" } }, "steps": [{ "use": "sh", "run": "true" }] }';
+    const work = { path: "pipelines/test.yaml", text, snapshot: "0".repeat(64) };
+    let given = 0;
+    await runRunner({ url: "http://127.0.0.1:1", apiKey: "key-of-tests" }, draining.signal, {
+      api: {
+        register: async () => "rnr_testrunner",
+        work: async () => {
+          given += 1;
+          return { runId: `run_${given}`, work, timeLimitSeconds: 30, leaseSeconds: 20 };
+        },
+        heartbeat: async () => ({ stop: [], gone: [] }),
+        snapshot: async () => new Uint8Array(),
+        sendMessages: async (_run, _first, messages) => void said.push(...messages),
+        putArtifact: () => assert.fail(),
+      },
+      unpack: () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" })),
+      clock: {
+        ...systemClock,
+        async sleep(milliseconds, signal) {
+          if (milliseconds < 5_000) return systemClock.sleep(milliseconds, signal);
+          slept.push(milliseconds);
+          if (slept.length === 3) draining.abort();
+        },
+      },
+    });
+    assert.deepEqual(said, [{ kind: "returned" }, { kind: "returned" }, { kind: "returned" }]);
+    assert.ok(
+      slept.every((rest, at) => at === 0 || rest >= (slept[at - 1] ?? 0)),
+      String(slept),
+    );
   });
 
   it("counts the fetching and the unpacking of a run's files in its time limit", async () => {
@@ -82,7 +118,7 @@ describe("a runner's machine", function () {
       });
       await begun.promise;
       clock.advance(30_000);
-      assert(await run.over);
+      assert.equal(await run.over, "delivered");
       const stopReason = {
         kind: "timed-out",
         seconds: 30,
@@ -107,7 +143,7 @@ describe("a runner's machine", function () {
     });
     await begun.promise;
     clock.advance(30_000);
-    assert(await run.over);
+    assert.equal(await run.over, "delivered");
     assert.deepEqual(
       said.map((message) => message.kind === "ended" && message.end),
       [{ kind: "stopped" }],
@@ -123,7 +159,7 @@ describe("a runner's machine", function () {
           run.stop({ kind: "cancelled", by: "Alice" });
         }),
     });
-    assert(await run.over);
+    assert.equal(await run.over, "delivered");
     assert.deepEqual(said, [{ kind: "ended", end: { kind: "stopped" } }]);
   });
 
@@ -261,6 +297,24 @@ describe("a runner's machine", function () {
     draining.abort();
     await running;
     assert.ok(!service.messages.get("run_1")?.some(({ kind }) => kind === "ended"));
+  });
+
+  it("asks for no work where the program of runs is gone", async () => {
+    await using service = await protocolServer(() => undefined);
+    const { url } = service;
+    const program = {
+      execPath: process.execPath,
+      runnerPath: join(folder.path, "gone.js"),
+      env: process.env,
+    };
+    await assert.rejects(
+      runRunner({ url, apiKey: "key-of-tests" }, never, { program }),
+      /gone\.js was removed/,
+    );
+    assert.deepEqual(
+      service.asked.map(({ kind }) => kind),
+      ["register"],
+    );
   });
 
   it("ends with the error when the service refuses its key", async () => {
