@@ -113,6 +113,13 @@ const onlyPsql =
 /** A parameter as other databases and tools write it. */
 const ofOthers = /(?<![\w:])(?:\?|:[a-z_])/i;
 
+/** How a server says that it ends the session; undefined for an error that doesn't. */
+export function describeEnd({ host }: DatabaseServer, error: unknown): string | undefined {
+  return /^(?:57P|25P0[34])/.test(codeOf(error) ?? "")
+    ? `${host} ended the connection: ${describeError(error)}`
+    : undefined;
+}
+
 /**
  * The server's error about a statement, with detail, hint and position.
  *
@@ -132,7 +139,8 @@ export function describeStatementError(
     ...said
   }: Partial<pg.DatabaseError> = error instanceof pg.DatabaseError ? error : {};
   if (isLoss(error)) return `${server.host} closed the connection before the statement was over`;
-  if (code?.startsWith("57P")) return `${server.host} ended the connection: ${message}`;
+  const end = describeEnd(server, error);
+  if (end !== undefined) return end;
   if (message.endsWith("No source stream defined"))
     return "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
   if (code === "42601" && routine === "exec_parse_message") return severalStatements;
