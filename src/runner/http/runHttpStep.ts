@@ -64,6 +64,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
         connection,
         session,
         timeout,
+        show: (address) => addressOf(address, mask),
         onRedirect: ({ status, next }) => {
           log.note(`${asked.line} → ${status}, a redirect`);
           asked = shown(next, mask);
@@ -145,11 +146,17 @@ function describeBreak({ url, status, size }: HttpReply, why: string, inTime: st
 }
 
 /**
- * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a value of the environment may
+ * An address without its user and its query, which may contain secrets. Masked before it is split: a value of the environment may
  * be spread over several parts of an address, each escaped differently.
  */
-function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
+function addressOf(whole: string, mask: Mask): string {
   const [address = ""] = mask.hide(whole).split(/[?#]/, 1);
+  return address.replace(/(?<=\/\/)[^/]*@/, "");
+}
+
+/** A request as it is logged. */
+function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
+  const address = addressOf(whole, mask);
   return { address, line: `${method} ${address}${url.search === "" ? "" : "?…"}` };
 }
 
