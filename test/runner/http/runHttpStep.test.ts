@@ -130,8 +130,32 @@ describe("an http step", function () {
     );
     assert.equal(
       message(await run(base, { get: "/", expect: { json: {} } })),
-      "expected JSON, got: hello world",
+      `expected JSON, but the reply of ${base}/ isn't JSON: hello world`,
     );
+    const web = await serve(({ url = "" }, response) => {
+      const replies: Readonly<Record<string, () => unknown>> = {
+        "/away": () => response.writeHead(302, { location: "/login?next=s3cret" }).end(),
+        "/login": () => response.end("<!doctype html>\n<title>Sign in</title>"),
+        "/down": () => response.writeHead(503).end("<!-- x -->\n<HTML>Down"),
+        "/marked": () => response.end('\ufeff\ufeff{"a":1}'),
+        "/none": () => response.writeHead(204).end(),
+      };
+      replies[url.split("?", 1).join()]?.();
+    });
+    const said = async (get: string, expect: object = { json: { a: 1 } }) => {
+      const outcome = await run(web, { get, expect });
+      return outcome.kind === "failed" ? outcome.message.replaceAll(web, "") : undefined;
+    };
+    assert.equal(
+      await said("/away"),
+      "expected JSON, but the reply of /login is an HTML page: <!doctype html> <title>Sign in</title>",
+    );
+    assert.equal(await said("/none"), "expected JSON, but the reply of /none is empty");
+    assert.equal(
+      await said("/down"),
+      "expected status 2xx, got 503 from /down\nthe reply says: <!-- x --> <HTML>Down\nexpected JSON, but the reply of /down is an HTML page",
+    );
+    assert.equal(await said("/marked"), undefined);
     assert.deepEqual(
       await run(base, {
         get: "/",
