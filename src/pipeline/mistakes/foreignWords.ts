@@ -113,7 +113,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   ...each("multipart-form form-data", same("multipart")),
   ...each("follow-redirects no-follow-redirect", how("redirects", "write `redirects: 0`")),
   "max-redirects": same("redirects"),
-  "basic-auth": how("auth", "write `auth: { basic: { user, password } }`"),
+  ...each("basic-auth http-credentials", how("auth", "write `auth: { basic: { user, password } }`")),
   artifacts: same("keep"),
   ...each("working-directory workdir dir", same("cwd")),
   ...each("healthcheck wait-for", ready),
