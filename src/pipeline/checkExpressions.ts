@@ -17,11 +17,11 @@ import { hasExpression, onlyPiece, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { LikelySecrets } from "./likelySecrets.ts";
-import { nothingFilledIn, placeholderIn } from "./mistakes/foreignWords.ts";
+import { handedOn, nothingFilledIn, placeholderIn } from "./mistakes/foreignWords.ts";
 import { quoted } from "./mistakes/problem.ts";
 import { inQuotes } from "./mistakes/slip.ts";
 import { unfilled } from "./placeholders.ts";
-import { byVariable, byWith, isJson, type Place, placeOf } from "./textPlaces.ts";
+import { behindShell, byVariable, byWith, isJson, type Place, placeOf } from "./textPlaces.ts";
 import { inResult, resultFields } from "./types/resultFields.ts";
 
 /**
@@ -125,11 +125,26 @@ class Check {
     if (found.length === 0 && place.isList) this.#checkList(text, path, place.contexts);
     this.#secrets.inField(text, path, place.contexts);
     if (place.instead === byVariable) this.#secrets.inScript(text, path);
+    if (place.instead === byVariable || place.instead === behindShell)
+      this.#checkHandedOn(text, path, step?.id);
     // Nobody fills in what a program is given as a variable, unless it is a template of the program's own.
     if (path[2] === "env") this.#checkPlaceholder(text, path, place, "braces");
     // So has a script of JavaScript.
     else if (isSent(path, step))
       this.#checkPlaceholder(text, path, place, place.instead === byWith ? "shell" : undefined);
+  }
+
+  /** Warns of what only GitHub Actions reads, unless the file itself says what it is. */
+  #checkHandedOn(script: string, path: Path, id = "<id>"): void {
+    const found = handedOn.exec(script);
+    if (found === null) return;
+    const [written, variable] = found;
+    if (variable !== undefined && this.#secrets.hasVariable(variable, script)) return;
+    this.#warnings.addIn(
+      path,
+      found.index,
+      `\`${written}\` is of GitHub Actions: print what later steps need, and they read it as \`\${{ steps.${id}.stdout }}\`, or from \`\${{ steps.${id}.json }}\` where it is JSON`,
+    );
   }
 
   /** Warns of what Postman, Hurl, runn, a shell and others would fill in; where the text is refused, it is the likely reason. */

@@ -55,7 +55,7 @@ const byParam = "give it as a param, so that it can't change the statement";
 export const byVariable =
   'pass it by `env: { NAME: … }` and write `"$NAME"`, so that it can\'t become a part of the script; a list of a program and its arguments takes it too';
 
-const behindShell =
+export const behindShell =
   'pass it by `env: { NAME: … }` and let the script read the variable, such as `"$NAME"`, so that it can\'t become a part of the script';
 
 export const byWith =

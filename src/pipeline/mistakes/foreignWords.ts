@@ -253,6 +253,9 @@ export function placeholderIn(text: string, not?: "braces" | "shell"): Placehold
   return variable === undefined || name === undefined ? undefined : { written: variable, name, byDefault };
 }
 
+/** What a script of GitHub Actions hands values on by: a file, of which the variable is the first group, or a word that is printed. */
+export const handedOn = /\$\{?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/;
+
 /** `baseUrl`, `base-url`: `BASE_URL`. */
 export function variableOf(name: string): string {
   return name
