@@ -313,6 +313,22 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     );
   });
 
+  it("says what to write where a parameter has no type, and behind a failure in a transaction", async () => {
+    await using steps = stepsOn();
+    assert.equal(
+      await steps.fails({ query: "select $1 is null as a", params: [null] }),
+      "could not determine data type of parameter $1\nhint: a parameter whose type nothing tells has it behind it, such as `$1::text`",
+    );
+    await steps.succeeds({ query: "begin" });
+    await steps.fails({ query: "select 1/0" });
+    assert.match(
+      await steps.fails({ query: "select 1" }),
+      /^current transaction is aborted.*\nhint: a statement before this one failed; `rollback` ends/,
+    );
+    await steps.succeeds({ query: "rollback" });
+    await steps.succeeds({ query: "select 1" });
+  });
+
   it("says how a parameter is written, where it is written as other databases have it", async () => {
     await using steps = stepsOn();
     const hint = "\nhint: parameters are `$1`, `$2` and so on in PostgreSQL";
