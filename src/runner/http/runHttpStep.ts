@@ -180,8 +180,10 @@ function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough
 function checkStatus(expect: HttpStep["expect"], reply: HttpReply, address: string, mask: Mask): string[] {
   if (hasStatus(expect, reply)) return [];
   const excerpt = excerptOf(reply, mask);
+  const [scheme] = /^[\w-]{1,40}(?=\s|$)/.exec(reply.headers.get("www-authenticate") ?? "") ?? [];
+  const asks = scheme === undefined ? "" : `, which asks for ${scheme} in the header \`authorization\``;
   return [
-    `expected status ${describeStatus(expect.status)}, got ${reply.status} from ${address}`,
+    `expected status ${describeStatus(expect.status)}, got ${reply.status} from ${address}${asks}`,
     ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
   ];
 }
