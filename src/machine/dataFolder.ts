@@ -103,7 +103,7 @@ export async function prepareDataFolder(folder: string, otherOwner: OtherOwner):
   if (mayOthersWrite) await chmod(folder, mode & 0o7777 & ~othersMayWrite);
   for (const name of await namesIn(folder, uid, own)) {
     const path = join(folder, name);
-    // It may have been removed meanwhile.
+    // The file may have been removed in the meantime.
     const facts = await lstat(path).catch(() => undefined);
     if (facts !== undefined && !trusted.has(facts.uid)) {
       throw notOwn(`${path} belongs to another user (number ${facts.uid}).`, nameAnother);

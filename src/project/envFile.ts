@@ -32,7 +32,7 @@ export async function readEnvFile({
   const read = readProjectFile(root, envFile, largestEnvFile);
   if (read.kind === "read") {
     return read.isWhole
-      ? { kind: "read", variables: parseEnv(read.text.replace(/^\uFEFF/, "")) }
+      ? { kind: "read", variables: parseEnv(read.text) }
       : unreadable(`is larger than ${largestEnvFile / 1024} KiB, the most that is read`);
   }
   if (!read.isMissing) return unreadable(`can't be read: ${read.problem}`);

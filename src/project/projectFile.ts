@@ -69,12 +69,13 @@ type ReadText =
 
 /**
  * Reads bytes as the UTF-8 that every file of a project is in: a letter that is lost in reading would change what is run.
+ * A byte-order mark at their beginning is left out.
  *
  * @param isWhole whether the bytes are the whole file; otherwise its last character may be cut.
  */
 export function readUtf8(bytes: Uint8Array, isWhole = true): ReadText {
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
   try {
     const text = decoder.decode(bytes, { stream: !isWhole });
     if (!text.includes("\0")) return { kind: "text", text };

@@ -10,7 +10,7 @@ describe("a browser step of a pipeline file", () => {
   it("is settled against its resource", () => {
     const pipeline = valid(`
 resources:
-  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, device: Pixel 8, viewport: { width: 390, height: 844 }, storage: in.json, trace: on-failure, timeout: 2s }
+  web: { type: browser, base-url: http://127.0.0.1:8080/app/, executable: tools/chrome, device: Pixel 8, viewport: { width: 390, height: 844 }, storage: in.json, trace: on-failure, timeout: 2s, auth: { basic: { user: ada, password: 1.50 } } }
 steps:
   - name: search
     use: web
@@ -55,6 +55,7 @@ steps:
         use: "web",
         browser: {
           executable: "tools/chrome",
+          auth: { user: "ada", password: "1.50", base: "http://127.0.0.1:8080/app/" },
           device: "Pixel 8",
           viewport: { width: 390, height: 844 },
           storage: "in.json",
@@ -329,7 +330,7 @@ steps:
     [
       "with a password in its address",
       "  - { use: web, goto: 'http://me:word@h.test' }",
-      "3:23: an address holds no user and password; fill them in where the page asks for them",
+      "3:23: an address holds no user and password; send them by `auth`",
     ],
     [
       "that is wrong in itself and in its lists, all at once",

@@ -406,6 +406,30 @@ steps:
       assert.deepEqual(warned(named), [], named);
   });
 
+  it("is warned of what only GitHub Actions hands on from a script, unless the file says what it is", () => {
+    const warned = (step: string) => {
+      const parsed = parse(`resources: { sh: { type: cli } }\nsteps:\n  - { use: sh, ${step} }\n`);
+      assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+      return parsed.warnings.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+    };
+    const says = (written: string, id = "<id>") =>
+      `\`${written}\` is of GitHub Actions: print what later steps need, and they read it as \`\${{ steps.${id}.stdout }}\`, or from \`\${{ steps.${id}.json }}\` where it is JSON`;
+    for (const [step, warning] of [
+      ["id: v, run: 'echo v=1 >> $GITHUB_OUTPUT'", `3:41: ${says("$GITHUB_OUTPUT", "v")}`],
+      ["run: 'echo A=1 >> \"${GITHUB_ENV}\"'", `3:35: ${says("${GITHUB_ENV}")}`],
+      ["run: [sh, -c, 'echo v=1 >> $GITHUB_OUTPUT']", `3:43: ${says("$GITHUB_OUTPUT")}`],
+      ["run: 'echo ::set-output name=v::1'", `3:27: ${says("::set-output")}`],
+    ] as const)
+      assert.deepEqual(warned(step), [warning]);
+    for (const step of [
+      "run: 'echo v=1 >> $GITHUB_OUTPUT', env: { GITHUB_OUTPUT: out.txt }",
+      "run: 'GITHUB_OUTPUT=$(mktemp); echo v=1 >> $GITHUB_OUTPUT'",
+      "run: [echo, $GITHUB_OUTPUT]",
+      "run: 'echo $GITHUB_REF'",
+    ])
+      assert.deepEqual(warned(step), []);
+  });
+
   it("is read in bounded time, whatever a script with a secret is made of", () => {
     for (const text of [
       `  - { use: sh, run: 'echo $TOKEN ${"for ".repeat(40_000)}' }`,

@@ -16,4 +16,8 @@ describe("a file's text", () => {
     assert.deepEqual([/0x\w+/.exec(cut.problem)?.[0], cut.column], ["0xEF", 2]);
     assert.deepEqual(readUtf8(Buffer.from("a\ufffd")), { kind: "text", text: "a\ufffd" });
   });
+
+  it("has no byte-order mark at its beginning", () => {
+    assert.deepEqual(readUtf8(Buffer.from("\ufeffa\ufeff")), { kind: "text", text: "a\ufeff" });
+  });
 });

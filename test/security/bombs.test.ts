@@ -52,6 +52,7 @@ describe("an answer that unpacks to far more than was sent", function () {
         {
           connection,
           session: new HttpSession(),
+          show: (address) => address,
           onRedirect: () => {},
           isEnough: () => false,
           late: undefined,

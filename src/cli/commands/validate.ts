@@ -186,12 +186,7 @@ async function readPipelineText(stream: Readable, signal: AbortSignal): Promise<
  * @returns the lines to print; none for an empty line.
  */
 export function codeFrame(text: string, { line, column }: Place, terminal: Terminal): string[] {
-  // Editors don't count a byte-order mark as a column.
-  const source =
-    text
-      .replace(/^\uFEFF/, "")
-      .split("\n")
-      [line - 1]?.replace(/\r$/, "") ?? "";
+  const source = text.split("\n")[line - 1]?.replace(/\r$/, "") ?? "";
   if (source.trim() === "") return [];
   const { style, columns, hasUnicode } = terminal;
   const number = String(line);

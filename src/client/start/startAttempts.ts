@@ -62,7 +62,7 @@ export class StartAttempts {
     this.#began = { now: client.clock.now(), monotonic: client.clock.monotonic() };
   }
 
-  /** The service where it was found last. */
+  /** The service where it was last found. */
   get client(): ServiceClient {
     return this.#client;
   }

@@ -111,7 +111,6 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
 }
 
 /** The analysis of a file that was read; an unreadable file has an empty text. */
-export function analysisOf({ text: written = "", parsed }: Pick<ReadPipeline, "text" | "parsed">): Analysis {
-  const text = written.replace(/^\uFEFF/, "");
+export function analysisOf({ text = "", parsed }: Pick<ReadPipeline, "text" | "parsed">): Analysis {
   return { text, outline: outlineOf(text), parsed };
 }

@@ -1,9 +1,9 @@
-import { type Place, placeOf } from "../checkExpressions.ts";
 import { type Position, type Reference, references } from "../expression/expression.ts";
 import { parseExpression } from "../expression/parseExpression.ts";
 import { hasExpression, splitText } from "../file/textPieces.ts";
 import { scalarOffsets } from "../file/yamlSource.ts";
 import type { Span } from "../mistakes/problem.ts";
+import { type Place, placeOf } from "../textPlaces.ts";
 import type { Outline, OutlinedStep } from "./outline.ts";
 import { stepAt } from "./shape.ts";
 import { type Crumb, pathTo, type TextTree, type Tree } from "./tree.ts";

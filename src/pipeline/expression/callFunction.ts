@@ -10,6 +10,7 @@ import {
   isMap,
   type Json,
   kindOf,
+  notJson,
   parseJson,
   parseNumber,
   writeJson,
@@ -107,7 +108,7 @@ const calls: Readonly<Record<FunctionName, (call: Call) => Json>> = {
     const text = call.text(0);
     call.evaluator.work.add(text.length);
     const parsed = parseJson(text);
-    if (parsed === undefined) throw call.fault("the text isn't JSON");
+    if (parsed === undefined) throw call.fault(`the text ${notJson(text)}`);
     return parsed.value;
   },
   length: (call) => {

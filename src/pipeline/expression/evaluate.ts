@@ -12,6 +12,7 @@ import {
   type Json,
   type JsonMap,
   kindOf,
+  notJson,
   shorten,
   showValue,
 } from "./value.ts";
@@ -250,8 +251,11 @@ function unreadable({ of, key }: Member, owner: Json): string | undefined {
   if (!isResult || !isMap(owner)) return undefined;
   if (owner["outcome"] === "skipped") return " was skipped";
   if (key.kind !== "literal" || key.value !== "json") return undefined;
-  const source = ["stdout", "text"].find((name) => Object.hasOwn(owner, name));
-  return source && `.${source} isn't JSON`;
+  for (const name of ["stdout", "text"]) {
+    const text = memberOf(owner, name);
+    if (typeof text === "string") return `.${name} ${notJson(text)}`;
+  }
+  return undefined;
 }
 
 /** What an owner has that lacks a member. */

@@ -43,14 +43,21 @@ export function kindOf(value: Json): string {
   return isNumber(value) ? "a number" : isList(value) ? "a list" : "a map";
 }
 
-/** @returns undefined for a text that isn't JSON, or is nested too deep to read. */
-export function parseJson(text: string): { readonly value: Json } | undefined {
+/** Passes over a byte-order mark. @returns undefined for a text that isn't JSON, or is nested too deep to read. */
+export function parseJson(written: string): { readonly value: Json } | undefined {
+  const text = written.replace(/^\ufeff/, "");
   try {
     // A reviver takes long, and can't be called as deep as V8 parses.
     return { value: /\d{16}/.test(text) ? JSON.parse(text, exactly) : JSON.parse(text) };
   } catch {
     return undefined;
   }
+}
+
+/** Why a text isn't JSON, behind what it is called. */
+export function notJson(text: string): string {
+  if (text.trim() === "") return "is empty";
+  return /^\s*<(?:[\s\S]{0,500}<)?(?:!doctype\s+)?html\b/i.test(text) ? "is an HTML page" : "isn't JSON";
 }
 
 function exactly(_name: string, value: unknown, context?: { readonly source?: string }): unknown {

@@ -113,7 +113,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   ...each("multipart-form form-data", same("multipart")),
   ...each("follow-redirects no-follow-redirect", how("redirects", "write `redirects: 0`")),
   "max-redirects": same("redirects"),
-  "basic-auth": how("auth", "write `auth: { basic: { user, password } }`"),
+  ...each("basic-auth http-credentials", how("auth", "write `auth: { basic: { user, password } }`")),
   artifacts: same("keep"),
   ...each("working-directory workdir dir", same("cwd")),
   ...each("healthcheck wait-for", ready),
@@ -252,6 +252,9 @@ export function placeholderIn(text: string, not?: "braces" | "shell"): Placehold
   const name = braced ?? (/(?<!\{)\{(?!\{)/.test(text) ? undefined : bare);
   return variable === undefined || name === undefined ? undefined : { written: variable, name, byDefault };
 }
+
+/** What a script of GitHub Actions hands values on by: a file, of which the variable is the first group, or a word that is printed. */
+export const handedOn = /\$\{?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/;
 
 /** `baseUrl`, `base-url`: `BASE_URL`. */
 export function variableOf(name: string): string {

@@ -11,6 +11,7 @@ import {
   type StepReading,
 } from "../file/readValues.ts";
 import { quoted } from "../mistakes/problem.ts";
+import { checkAuth, insteadOfPassword, readAuth } from "./basicAuth.ts";
 import { readAction, readNamedValue, readSeenElements, readUrlExpectation } from "./browserActions.ts";
 import {
   type BrowserResourceFile,
@@ -37,6 +38,7 @@ export const browserType = resourceType({
   readResource(resource, problems) {
     const { file, path } = resource;
     checkBaseUrl(resource, insteadOfPassword, problems);
+    checkAuth(file, path, problems);
     if (file.storage !== undefined) checkFilePath(file.storage, [...path, "storage"], problems);
     return (step, reading) => readBrowserStep(step, resource, reading);
   },
@@ -45,8 +47,6 @@ export const browserType = resourceType({
 type BrowserResource = ReadResource<BrowserResourceFile>;
 
 const viewportByDefault = { width: 1280, height: 720 };
-/** Where a user and password belong instead of the address. */
-const insteadOfPassword = "fill them in where the page asks for them";
 
 /** Resolves a step against its resource. @returns undefined when it does nothing. */
 function readBrowserStep(
@@ -54,7 +54,7 @@ function readBrowserStep(
   resource: BrowserResource,
   reading: StepReading,
 ): BrowserStep | undefined {
-  const { path, problems } = reading;
+  const { path, problems, source } = reading;
   const { goto, screenshot, storage } = file;
   if (doing.every((name) => file[name] === undefined)) return undefined;
   const resourceName = String(resource.path.at(-1));
@@ -65,7 +65,8 @@ function readBrowserStep(
     );
   }
   if (storage !== undefined) checkFilePath(storage, [...path, "storage"], problems);
-  const { executable, device } = resource.file;
+  const { executable, device, "base-url": base } = resource.file;
+  const auth = readAuth(resource.file, resource.path, source);
   const actions = file.actions?.flatMap(
     (action, index) => readAction(action, [...path, "actions", index], reading) ?? [],
   );
@@ -75,6 +76,7 @@ function readBrowserStep(
     use: file.use,
     browser: {
       executable,
+      auth: auth && { ...auth, base },
       device,
       viewport: resource.file.viewport ?? (device === undefined ? viewportByDefault : undefined),
       storage: resource.file.storage,

@@ -11,6 +11,7 @@ import {
   words,
 } from "../file/values.ts";
 import { quoted, suggestion } from "../mistakes/problem.ts";
+import { authFileSchema } from "./basicAuth.ts";
 import { roles } from "./browserStep.ts";
 import { deviceNames } from "./deviceNames.ts";
 
@@ -95,6 +96,10 @@ export const browserResourceSchema = z.strictObject({
     bounds: "begins with `http://` or `https://`",
     values: ["http://127.0.0.1:8080"],
   }),
+  auth: noneByDefault(
+    authFileSchema,
+    "Who asks where a page wants a user and password by HTTP Basic; sent to the origin of `base-url` alone, where there is one.",
+  ),
   device: field(device, {
     meaning:
       "The device that the browser stands for, by Playwright's name of it: its page's size, touch, and what it says it is.",

@@ -1,5 +1,6 @@
 import { describeExpectation } from "../file/expectation.ts";
 import type { Address, PlannedStep, StatusRange, TextExpectation } from "../file/values.ts";
+import type { Auth } from "./httpStep.ts";
 
 /** The roles of WAI-ARIA 1.2 that elements of a page have. */
 export const roles: readonly string[] = `
@@ -197,6 +198,8 @@ export interface BrowserStep extends PlannedStep {
   readonly browser: {
     /** A path relative to the project's folder, or a program on the PATH. By default a browser of this machine. */
     readonly executable?: string | undefined;
+    /** Who asks where a page wants a user and password, with the `base-url` whose origin alone gets them. */
+    readonly auth?: (NonNullable<Auth> & { readonly base?: string | undefined }) | undefined;
     /** A device that it stands for, by Playwright's name of it. */
     readonly device?: string | undefined;
     /** In CSS pixels; by default the device's. */

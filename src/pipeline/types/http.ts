@@ -18,6 +18,7 @@ import {
 import { hasExpression } from "../file/textPieces.ts";
 import type { Path } from "../file/yamlSource.ts";
 import { quoted } from "../mistakes/problem.ts";
+import { checkAuth, insteadOfPassword, readAuth } from "./basicAuth.ts";
 import {
   bodyFields,
   type HttpResourceFile,
@@ -34,7 +35,6 @@ import {
   problemOfHeader,
   problemOfMethod,
   problemOfProxy,
-  userWithColon,
 } from "./httpStep.ts";
 import { type ReadResource, resourceType } from "./resourceType.ts";
 
@@ -57,9 +57,6 @@ export const httpType = resourceType({
     return (step, reading) => readHttpStep(step, resource, reading);
   },
 });
-
-/** Where a user and password belong instead of the address. */
-const insteadOfPassword = "send them by `auth`";
 
 /** Resolves a step against its resource. @returns undefined when it has no request. */
 function readHttpStep(
@@ -146,19 +143,6 @@ function readHeaders(
   return Object.fromEntries(texts.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function readAuth(
-  { auth }: { readonly auth?: HttpResourceFile["auth"] },
-  path: Path,
-  source: StepReading["source"],
-): HttpStep["auth"] {
-  if (auth === undefined) return undefined;
-  const at = [...path, "auth", "basic"];
-  return {
-    user: writtenText(auth.basic.user, [...at, "user"], source),
-    password: writtenText(auth.basic.password, [...at, "password"], source),
-  };
-}
-
 /** Headers of the connection, which a request can't choose. */
 const ofConnection = new Set(["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
 
@@ -183,9 +167,7 @@ function checkHeaders(
         problems.add(Array.isArray(value) ? [...at, index] : at, `this header ${problem}`);
     }
   }
-  const user = auth?.basic.user;
-  if (typeof user === "string" && user.includes(":") && !hasExpression(user))
-    problems.add([...path, "auth", "basic", "user"], userWithColon);
+  checkAuth({ auth }, path, problems);
 }
 
 function checkConnection(file: HttpResourceFile, path: Path, problems: ProblemList): void {

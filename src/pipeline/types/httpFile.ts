@@ -11,6 +11,7 @@ import {
   timeoutField,
   words,
 } from "../file/values.ts";
+import { authFileSchema } from "./basicAuth.ts";
 
 /** The http resource and its steps as a pipeline file writes them. */
 
@@ -36,19 +37,6 @@ const headers = z.record(headerName, expectedWords);
 const fields = z.record(z.string(), z.union([words, z.array(words)], "expected text, or a list of texts"));
 const redirects = z.int().check(z.minimum(0), z.maximum(20));
 
-const auth = z.strictObject({
-  basic: needed(
-    z.strictObject({
-      user: needed(words, { meaning: "The user's name, without a colon." }),
-      password: needed(words, {
-        meaning: "The password, out of the environment.",
-        values: ['"${{ env.SHOP_PASSWORD }}"'],
-      }),
-    }),
-    { meaning: "A user and password, sent as an `authorization` header." },
-  ),
-});
-
 const fileOfPart = z.strictObject({
   file: needed(nonEmpty, { meaning: "A file of the project, by its path from there." }),
   type: field(nonEmpty, { meaning: "The file's content type.", byDefault: "`application/octet-stream`" }),
@@ -73,7 +61,7 @@ export const httpResourceSchema = z.strictObject({
     "Headers that are sent with each request; a list sends one several times. A step's own header of the same name wins.",
   ),
   auth: noneByDefault(
-    auth,
+    authFileSchema,
     "Who asks, sent with each request to the origin of `base-url`. A step's own wins.",
   ),
   cookies: field(z.boolean(), {
@@ -156,7 +144,7 @@ export const httpStepFileSchema = z.strictObject({
       "Headers of this request; a list sends one several times. They win over the resource's of the same name.",
     byDefault: "the resource's",
   }),
-  auth: field(auth, { meaning: "Who asks.", byDefault: "the resource's" }),
+  auth: field(authFileSchema, { meaning: "Who asks.", byDefault: "the resource's" }),
   body: noneByDefault(
     z.union(
       [z.string(), z.number(), z.boolean()],

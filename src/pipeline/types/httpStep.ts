@@ -3,7 +3,8 @@ import type { Address, PlannedStep, StatusRange, TextExpectation, WrittenDigits 
 
 /** By their names in lower case; a list is sent as several headers. */
 type Headers = Readonly<Record<string, string | readonly string[]>>;
-type Auth = { readonly user: string; readonly password: string } | undefined;
+/** Of HTTP Basic. */
+export type Auth = { readonly user: string; readonly password: string } | undefined;
 /** Texts, and values of any type that expressions stand for. */
 type Fields = Readonly<Record<string, unknown>>;
 

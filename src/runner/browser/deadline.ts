@@ -55,14 +55,22 @@ export class StepDeadline {
 
   /** Whether the page answers at all. Asked only once, and for a short time. */
   pageAnswers(): Promise<boolean> {
-    this.#answers ??= new StepDeadline(whyMilliseconds, this.#signal).within(this.#ask()).then(
-      () => true,
-      (error: unknown) => {
-        this.#isDeaf = error instanceof DeadlineExceeded;
-        return !this.#isDeaf;
-      },
-    );
+    this.#answers ??= this.pageAnswersNow().then((does) => {
+      this.#isDeaf = !does;
+      return does;
+    });
     return this.#answers;
+  }
+
+  /** The same, asked anew. @param milliseconds the most that it has. */
+  async pageAnswersNow(milliseconds = whyMilliseconds): Promise<boolean> {
+    const short = new StepDeadline(Math.min(milliseconds, whyMilliseconds), this.#signal);
+    try {
+      await short.within(this.#ask());
+      return true;
+    } catch (error) {
+      return !(error instanceof DeadlineExceeded);
+    }
   }
 
   /** A short deadline for finding out what is wrong, even after this one has passed. Over at once if the page doesn't answer. */

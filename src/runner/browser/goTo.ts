@@ -91,7 +91,9 @@ function checkStatus(response: Response, expected: StatusRange | undefined): str
   if (status >= from && status <= to) return undefined;
   const wanted = expected === undefined ? "below 400" : describeStatus(expected);
   const url = URL.parse(response.url());
-  return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}`;
+  const asks = status === 401 && /\bbasic\b/i.test(response.headers()["www-authenticate"] ?? "");
+  const by = asks ? ", which asks for the user and password of the resource's `auth`" : "";
+  return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}${by}`;
 }
 
 async function loaded(page: Page, { deadline, stepContext }: BrowserUse): Promise<void> {

@@ -115,9 +115,15 @@ export class OpenBrowser implements AsyncDisposable {
     };
   }
 
-  /** The tab to navigate in; a new one if none is open. */
-  async pageToGo(): Promise<Page> {
-    return this.page ?? (await this.started.context.newPage());
+  /** The tab to navigate in; a new one if none is open, or in the place of one whose script never ends: it would open no page. */
+  async pageToGo(deadline: StepDeadline): Promise<Page> {
+    const { page } = this;
+    if (page !== undefined && (await deadline.pageAnswersNow(deadline.left / 2))) return page;
+    const next = await this.started.context.newPage();
+    if (page === undefined) return next;
+    this.#note?.("the page before didn't respond, so its tab was closed");
+    await page.close();
+    return next;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -93,7 +93,7 @@ async function perform(step: BrowserStep, use: BrowserUse): Promise<void> {
   if (step.browser.isTraced === true)
     await deadline.within(browser.started.context.tracing.startChunk({ title: step.name }));
   if (step.goto !== undefined) {
-    const page = await browser.pageToGo();
+    const page = await deadline.within(browser.pageToGo(deadline));
     await goTo(page, joinAddress(step.goto), step.expect.status, use);
   } else if (browser.page === undefined || browser.page.url() === "about:blank") {
     throw new StepFault("no page is open: a step before this one has to `goto` one");

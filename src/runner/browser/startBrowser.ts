@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import type { BrowserContext } from "playwright-core";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
+import { userWithColon } from "../../pipeline/types/httpStep.ts";
 import { isRunning } from "../cli/program.ts";
 import type { Mask } from "../mask/mask.ts";
 import { shorten } from "../output/readableText.ts";
@@ -29,9 +30,10 @@ const closeMilliseconds = 1000;
 
 /** @throws StepFault when there is no browser. */
 export async function startBrowser(
-  { executable, device = "", viewport }: BrowserStep["browser"],
+  { auth, executable, device = "", viewport }: BrowserStep["browser"],
   stepContext: StepContext,
 ): Promise<StartedBrowser> {
+  if (auth?.user.includes(":")) throw new StepFault(userWithColon);
   const program = findBrowser({ ...stepContext, executable });
   // Loaded on demand: it is several megabytes. The build puts it beside the runner's program (esbuild.mjs).
   const { chromium, devices } = await import("playwright-core");
@@ -51,6 +53,7 @@ export async function startBrowser(
       artifactsDir: join(folder, "artifacts"),
       env: environmentIn(scratch, stepContext),
       ...emulated,
+      ...(auth && { httpCredentials: credentialsOf(auth) }),
       viewport: viewport ?? emulated?.viewport ?? null,
       timeout: launchMilliseconds,
       acceptDownloads: true,
@@ -75,6 +78,11 @@ export async function startBrowser(
     await removeFolder(folder);
     throw new StepFault(describeLaunchProblem(program, error, stepContext.mask));
   }
+}
+
+function credentialsOf({ user, password, base }: NonNullable<BrowserStep["browser"]["auth"]>) {
+  const origin = base === undefined ? undefined : (URL.parse(base)?.origin ?? base);
+  return { username: user, password, ...(origin !== undefined && { origin }) };
 }
 
 /** The longest socket path on Linux, minus what the browser appends. */

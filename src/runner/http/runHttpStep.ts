@@ -1,4 +1,4 @@
-import { type Json, parseJson, showValue } from "../../pipeline/expression/value.ts";
+import { type Json, notJson, parseJson, showValue } from "../../pipeline/expression/value.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation, describeStatus } from "../../pipeline/file/expectation.ts";
 import { type HttpStep, isSha256, notSha256 } from "../../pipeline/types/httpStep.ts";
@@ -52,7 +52,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const check = (reply: HttpReply) => [
     ...checkStatus(step.expect, reply, asked.address, mask),
     ...checkHeaders(step.expect, reply, mask),
-    ...checkBody(step.expect, reply, schema, mask),
+    ...checkBody(step.expect, reply, schema, asked.address, mask),
     ...checkHash(step.expect, reply, mask),
     ...checkTime(step.expect, performance.now() - began),
   ];
@@ -64,6 +64,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
         connection,
         session,
         timeout,
+        show: (address) => addressOf(address, mask),
         onRedirect: ({ status, next }) => {
           log.note(`${asked.line} → ${status}, a redirect`);
           asked = shown(next, mask);
@@ -145,11 +146,17 @@ function describeBreak({ url, status, size }: HttpReply, why: string, inTime: st
 }
 
 /**
- * A request as it is logged: without its query, which may contain secrets. Masked before it is split: a variable's value may
+ * An address without its user and its query, which may contain secrets. Masked before it is split: a value of the environment may
  * be spread over several parts of an address, each escaped differently.
  */
-function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
+function addressOf(whole: string, mask: Mask): string {
   const [address = ""] = mask.hide(whole).split(/[?#]/, 1);
+  return address.replace(/(?<=\/\/)[^/]*@/, "");
+}
+
+/** A request as it is logged. */
+function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
+  const address = addressOf(whole, mask);
   return { address, line: `${method} ${address}${url.search === "" ? "" : "?…"}` };
 }
 
@@ -170,18 +177,19 @@ function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough
 }
 
 /** @param address as it may be shown. @returns how the reply isn't as expected, one line each, like the other checks. */
-function checkStatus(
-  { status }: HttpStep["expect"],
-  reply: HttpReply,
-  address: string,
-  mask: Mask,
-): string[] {
-  if (reply.status >= status.from && reply.status <= status.to) return [];
+function checkStatus(expect: HttpStep["expect"], reply: HttpReply, address: string, mask: Mask): string[] {
+  if (hasStatus(expect, reply)) return [];
   const excerpt = excerptOf(reply, mask);
+  const [scheme] = /^[\w-]{1,40}(?=\s|$)/.exec(reply.headers.get("www-authenticate") ?? "") ?? [];
+  const asks = scheme === undefined ? "" : `, which asks for ${scheme} in the header \`authorization\``;
   return [
-    `expected status ${describeStatus(status)}, got ${reply.status} from ${address}`,
+    `expected status ${describeStatus(expect.status)}, got ${reply.status} from ${address}${asks}`,
     ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),
   ];
+}
+
+function hasStatus({ status }: HttpStep["expect"], reply: HttpReply): boolean {
+  return reply.status >= status.from && reply.status <= status.to;
 }
 
 function checkHeaders(expect: HttpStep["expect"], reply: HttpReply, mask: Mask): string[] {
@@ -201,6 +209,7 @@ function checkBody(
   expect: HttpStep["expect"],
   reply: HttpReply,
   schema: SchemaCheck | undefined,
+  address: string,
   mask: Mask,
 ): string[] {
   const { json, jsonSchema, text } = expect;
@@ -219,7 +228,9 @@ function checkBody(
   if (json !== undefined || jsonSchema !== undefined) {
     const parsed = parseJson(reply.text);
     if (parsed === undefined) {
-      lines.push(`expected JSON, got${excerpt === "" ? " no text" : `: ${excerpt}`}`);
+      // Another status has shown it already.
+      const says = excerpt === "" || !hasStatus(expect, reply) ? "" : `: ${excerpt}`;
+      lines.push(`expected JSON, but the reply of ${address} ${notJson(reply.text)}${says}`);
     } else {
       if (json !== undefined) lines.push(...describeMismatches(json.value, parsed.value, mask));
       lines.push(...(schema?.(reply.text, mask) ?? []));

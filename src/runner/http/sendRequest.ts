@@ -32,6 +32,8 @@ export interface HttpReply {
 export interface SendDeps {
   readonly connection: Connection;
   readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
+  /** An address as it may be shown. */
+  readonly show: (address: string) => string;
   readonly onRedirect: (redirect: { readonly status: number; readonly next: HttpRequest }) => void;
   /**
    * Whether enough has come of a reply that may never end. Called for its head with an empty text, then with each piece.
@@ -52,7 +54,7 @@ export const largestReply = 10 * 1024 * 1024;
 const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
 
 /**
- * Sends a request and reads its reply. Of the step's own headers, none but the body's type goes to another origin after a
+ * Sends a request and reads its reply. Of the step's own headers, none but the body's go to another origin after a
  * redirect: they may contain secrets.
  *
  * @throws StepFault when no reply comes; the reason of `timeout` if it aborts before a reply begins; the reason of `signal`.
@@ -86,7 +88,7 @@ export async function sendRequest(
     const next = URL.parse(location, url.href);
     if (next === null || !/^https?:$/.test(next.protocol))
       throw new StepFault(
-        `${url.host} redirects to \`${location}\`, which is no address of the web; with \`redirects: 0\` the redirect itself is the reply`,
+        `${url.host} redirects to \`${deps.show(location)}\`, which is no address of the web; with \`redirects: 0\` the redirect itself is the reply`,
       );
     request = redirected(request, status, next);
     deps.onRedirect({ status, next: request });
@@ -157,16 +159,21 @@ function redirectTarget({ statusCode, headers }: Dispatcher.ResponseData): strin
     : undefined;
 }
 
+/** The headers that say what the body is. */
+const ofBody = /^(?:content-|transfer-encoding$|trailer$|digest$|repr-digest$)/;
+
 /** As browsers do: a 303, and a 301 or 302 for a POST, become a GET; others repeat the request. */
 function redirected(request: HttpRequest, status: number, url: URL): HttpRequest {
   const becomesGet =
     (status === 303 && request.method !== "HEAD") || (status < 303 && request.method === "POST");
-  const { "content-type": type, ...others } = request.headers;
-  const { host: _, ...own } = url.origin === request.url.origin ? others : {};
+  const isOwn = url.origin === request.url.origin;
+  const headers = Object.entries(request.headers).filter(([name]) =>
+    ofBody.test(name) ? !becomesGet : isOwn && name !== "host",
+  );
   return {
     ...request,
     url,
-    headers: { ...own, ...(becomesGet || type === undefined ? {} : { "content-type": type }) },
+    headers: Object.fromEntries(headers),
     method: becomesGet ? "GET" : request.method,
     body: becomesGet ? undefined : request.body,
   };

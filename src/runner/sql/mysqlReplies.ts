@@ -143,21 +143,28 @@ export function isNotPreparable(error: unknown): boolean {
   return errnoOf(error) === errors.notPreparable;
 }
 
+/** How a session ended, by the error that the library had for it, if any. */
+export function describeEnd({ host }: DatabaseServer, error: unknown): string {
+  return error === undefined || isLoss(error)
+    ? `${host} closed the connection`
+    : `${host} ended the connection: ${describeError(error)}`;
+}
+
 /**
  * The server's error about a statement; it names the line itself.
  *
  * @param done of a file: how many of its statements were done before.
  */
 export function describeStatementError(
-  { host }: DatabaseServer,
+  server: DatabaseServer,
   error: unknown,
   text: string,
   done?: number,
 ): string {
   const message = describeError(error);
   const errno = errnoOf(error);
-  if (isLoss(error)) return `${host} closed the connection before the statement was over`;
-  if (errno === errors.shutdown || errno === errors.killed) return `${host} ended the connection: ${message}`;
+  if (isLoss(error)) return `${server.host} closed the connection before the statement was over`;
+  if (errno === errors.shutdown || errno === errors.killed) return describeEnd(server, error);
   if (done !== undefined) {
     const isOfMysql = errno === errors.syntax && /near 'DELIMITER\b/i.test(message);
     return `statement ${done + 1}: ${message}${isOfMysql ? `\nhint: ${onlyMysql}` : ""}`;

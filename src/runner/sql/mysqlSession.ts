@@ -14,6 +14,7 @@ import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
+  describeEnd,
   describeStatementError,
   isNotPreparable,
   isUndone,
@@ -33,12 +34,16 @@ export class MysqlSession implements ServerSession {
   readonly #server: DatabaseServer;
   readonly #machine: string;
   #status = 0;
+  #end: unknown;
 
   private constructor({ client, socket }: Connected, server: DatabaseServer, machine: string) {
     this.#client = client;
     this.#socket = socket;
     this.#server = server;
     this.#machine = machine;
+    client.on("error", (error: unknown) => {
+      this.#end ??= error;
+    });
   }
 
   /** @throws StepFault */
@@ -55,8 +60,8 @@ export class MysqlSession implements ServerSession {
     return openOn(await databaseServer(address, root), open, describeConnectionProblem);
   }
 
-  get isLost(): boolean {
-    return !this.#socket.writable;
+  get loss(): string | undefined {
+    return this.#socket.writable ? undefined : describeEnd(this.#server, this.#end);
   }
 
   control(text: string): Promise<unknown> {
@@ -70,7 +75,7 @@ export class MysqlSession implements ServerSession {
     );
     // Ignored: if the connection is lost, the server rolls back.
     await this.#query("rollback").catch(() => {});
-    return hasSavepoint || this.isLost || isUndone(error);
+    return hasSavepoint || this.loss !== undefined || isUndone(error);
   }
 
   async statement({ params, text }: Statement, note: (line: string) => void): Promise<ReadRows> {

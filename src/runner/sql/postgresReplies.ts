@@ -113,6 +113,19 @@ const onlyPsql =
 /** A parameter as other databases and tools write it. */
 const ofOthers = /(?<![\w:])(?:\?|:[a-z_])/i;
 
+/** By the server's codes, where it has none of its own. */
+const hints: Readonly<Record<string, string>> = {
+  "42P18": "a parameter whose type nothing tells has it behind it, such as `$1::text`",
+  "25P02": "a statement before this one failed; `rollback` ends the transaction that it was in",
+};
+
+/** How a server says that it ends the session; undefined for an error that doesn't. */
+export function describeEnd({ host }: DatabaseServer, error: unknown): string | undefined {
+  return /^(?:57P|25P0[34])/.test(codeOf(error) ?? "")
+    ? `${host} ended the connection: ${describeError(error)}`
+    : undefined;
+}
+
 /**
  * The server's error about a statement, with detail, hint and position.
  *
@@ -132,7 +145,8 @@ export function describeStatementError(
     ...said
   }: Partial<pg.DatabaseError> = error instanceof pg.DatabaseError ? error : {};
   if (isLoss(error)) return `${server.host} closed the connection before the statement was over`;
-  if (code?.startsWith("57P")) return `${server.host} ended the connection: ${message}`;
+  const end = describeEnd(server, error);
+  if (end !== undefined) return end;
   if (message.endsWith("No source stream defined"))
     return "a step has no data for `copy … from stdin`: insert the rows, or let a program such as `psql` copy them";
   if (code === "42601" && routine === "exec_parse_message") return severalStatements;
@@ -149,6 +163,7 @@ export function describeStatementError(
     !/\$\d/.test(text);
   const hint =
     said.hint ??
+    hints[code ?? ""] ??
     (isList ? "`= any($1)` takes a list, `in ($1)` one value" : undefined) ??
     (isOfPsql ? onlyPsql : undefined) ??
     (isOtherParameter ? "parameters are `$1`, `$2` and so on in PostgreSQL" : undefined) ??

@@ -6,6 +6,7 @@ import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
   describeConnectionProblem,
+  describeEnd,
   describeStatementError,
   jsonToPostgres,
   postgresToJson,
@@ -21,6 +22,8 @@ declare module "pg" {
     connect(path: string): void;
     requestSsl(): void;
     cancel(processId: number, key: number): void;
+    parse(statement: { text: string }): void;
+    describe(what: { type: "S" }): void;
   }
   interface Client {
     readonly processID: number;
@@ -39,18 +42,18 @@ export class PostgresSession implements ServerSession {
   readonly #socket: Socket;
   readonly #server: DatabaseServer;
   #note: (line: string) => void = () => {};
-  #isLost = false;
+  #loss: string | undefined;
 
   constructor(client: pg.Client, socket: Socket, server: DatabaseServer) {
     this.#client = client;
     this.#socket = socket;
     this.#server = server;
     client.on("end", () => {
-      this.#isLost = true;
+      this.#loss ??= `${server.host} closed the connection`;
     });
     // After such a message the server closes the connection, but only some time later.
-    client.connection.on("errorMessage", ({ code }: pg.DatabaseError) => {
-      if (code?.startsWith("57P")) this.#isLost = true;
+    client.connection.on("errorMessage", (error: pg.DatabaseError) => {
+      this.#loss ??= describeEnd(server, error);
     });
     client.on("notice", ({ message, severity }) => this.#note(`${severity}: ${message}`));
   }
@@ -102,8 +105,8 @@ export class PostgresSession implements ServerSession {
     }
   }
 
-  get isLost(): boolean {
-    return this.#isLost;
+  get loss(): string | undefined {
+    return this.#loss;
   }
 
   control(text: string): Promise<unknown> {
@@ -211,33 +214,33 @@ async function prepareSession(
   throw new StepFault(`${host} ${is}, against the \`target_session_attrs\` of the address`);
 }
 
-/** The statement is asked about under this name. The server counts positions in it from here. */
-const asked = "pipeline_runs_asked";
-const before = `prepare ${asked} as `;
-
 /**
- * The parameters that the statement wants as arrays, by their index: a list is one of these, and JSON elsewhere.
+ * The parameters that the statement wants as arrays, by their index: a list is one of these, and JSON elsewhere. The server describes
+ * a statement without a name, so that nothing is left in its session, which a pooler may give to others.
  * @throws what the server says of the statement.
  */
 async function arraysOf(client: pg.Client, { params, text }: Statement): Promise<ReadonlySet<number>> {
   if (!params.some((value) => Array.isArray(value))) return new Set();
-  try {
-    // The extended protocol accepts one statement only.
-    const config = { text: before + text, queryMode: "extended" };
-    await client.query(config);
-  } catch (error) {
-    if (error instanceof pg.DatabaseError && error.position !== undefined) {
-      error.position = String(Number(error.position) - before.length);
-    }
-    throw error;
-  }
-  const { rows } = await client.query<{ types: string[] }>(
-    "select parameter_types::text[] as types from pg_prepared_statements where name = $1",
-    [asked],
+  const { connection } = client;
+  let types: readonly number[] = [];
+  const take = ({ dataTypeIDs }: { readonly dataTypeIDs: readonly number[] }) => {
+    types = dataTypeIDs;
+  };
+  const question = new pg.Query({ text });
+  question.submit = () => {
+    connection.parse({ text });
+    connection.describe({ type: "S" });
+    connection.sync();
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  connection.on("parameterDescription", take);
+  client.query(question.on("error", reject).on("end", resolve));
+  await promise.finally(() => connection.off("parameterDescription", take));
+  const { rows } = await client.query<{ oid: number }>(
+    "select oid from pg_catalog.pg_type where oid = any($1) and typcategory = 'A'",
+    [types],
   );
-  await client.query(`deallocate ${asked}`);
-  const types = rows[0]?.types ?? [];
-  return new Set(types.flatMap((type, index) => (type.endsWith("[]") ? [index] : [])));
+  return new Set(types.flatMap((type, index) => (rows.some(({ oid }) => oid === type) ? [index] : [])));
 }
 
 /**

@@ -83,8 +83,7 @@ export function readWork(
   if (read.kind === "unreadable") throw new StepFault(`\`${path}\` can't be read: ${read.problem}`);
   if (!read.isWhole) throw new StepFault(`\`${path}\` is larger than 1 MiB, the most that is run`);
   if (isBlank(read.text)) throw new StepFault(`\`${path}\` holds no statement`);
-  // Only SQLite ignores a byte-order mark.
-  return { kind: "script", name: path, text: read.text.replace(/^\uFEFF/, "") };
+  return { kind: "script", name: path, text: read.text };
 }
 
 function sqlResult({ rows, returned, count }: ReadRows): StepResult {

@@ -46,7 +46,8 @@ const closingMilliseconds = 2000;
 
 /** A session on a server. One call at a time, except for those that end it. */
 export interface ServerSession extends Session {
-  readonly isLost: boolean;
+  /** Why it is gone, as far as the server said it; undefined while it isn't. */
+  readonly loss: string | undefined;
   /** Has the server cancel what runs, over a connection of its own. @throws when it can't be told. */
   cancel(signal: AbortSignal): Promise<void>;
   end(): Promise<void>;
@@ -67,10 +68,15 @@ export class ServerConnection extends SqlConnection {
   }
 
   get isLost(): boolean {
-    return this.#session.isLost;
+    return this.#session.loss !== undefined;
   }
 
   async run(work: SqlWork, note: (line: string) => void): Promise<SqlOutcome> {
+    const { loss } = this.#session;
+    if (loss !== undefined) {
+      const again = "the statement wasn't sent, and what comes next has a new connection";
+      return { kind: "failed", problem: `${loss}, while no statement ran; ${again}` };
+    }
     const running = runWork(this.#session, work, note, () => this.#isEnding);
     this.#running = running;
     const outcome = await running;

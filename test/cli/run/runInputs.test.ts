@@ -35,7 +35,7 @@ async function box() {
 describe("pipeline run --input", () => {
   it("gives inputs, which the run, the list and the text of a run show", async () => {
     await using tool = await box();
-    await writeFile(join(tool.project, "url.txt"), "http://x\ny");
+    await writeFile(join(tool.project, "url.txt"), "\ufeffhttp://x\ny");
     const words = ["--input", "region=us", "--input=lamps=3", "--input", "base-url=@url.txt"];
     const { exitCode, stdout, stderr } = await tool.call(["run", "checkout", ...words, "--json"]);
     assert.equal(exitCode, 0, stderr);

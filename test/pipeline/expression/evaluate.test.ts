@@ -96,6 +96,10 @@ describe("the value of an expression", () => {
       "steps.build.json isn't there; steps.build.stdout isn't JSON",
     );
     assert.equal(why("this.json", { this: steps.page }), "this.json isn't there; this.text isn't JSON");
+    const html = { this: { text: "<html>" } };
+    assert.equal(why("this.json", html), "this.json isn't there; this.text is an HTML page");
+    const silent = { this: { stdout: "" } };
+    assert.equal(why("this.json.id", silent), "this.json isn't there; this.stdout is empty");
     const skipped = { steps: { order: { outcome: "skipped", time: 0, attempts: 0 } } };
     assert.equal(why("steps.order.json", skipped), "steps.order.json isn't there; steps.order was skipped");
     // What a reply itself holds is no result.
@@ -265,6 +269,7 @@ describe("a function", () => {
     assert.equal(value("toJSON(inputs.map)"), '{"b":1,"a":[1,2]}');
     assert.equal(value("toJSON('a\"')"), '"a\\""');
     assert.deepEqual(value("fromJSON('{\"a\": [1, null]}').a"), [1, null]);
+    assert.deepEqual(value("fromJSON('\ufeff[1]')"), [1]);
     fails(/^fromJSON\('\{'\): the text isn't JSON$/, "fromJSON('{')");
     assert.equal(value("text(1.50)"), "1.5");
     assert.equal(value("text(null)"), "null");

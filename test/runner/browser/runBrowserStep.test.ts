@@ -68,6 +68,7 @@ describe("a browser step", function () {
         "/never": () => {},
         "/styled": `<style>b { text-transform: uppercase } i { text-transform: capitalize }</style>
         <p>Menu: <b>log in</b>, <i>open&nbsp;project</i></p><button>Open&nbsp;project</button>`,
+        "/endless": "<title>Endless</title><script>for (;;);</script>",
         "/pay": `<p hidden>Pay</p><button hidden>Pay now</button><button>Pay now</button><span>Pay now</span>`,
       }),
     );
@@ -298,6 +299,15 @@ describe("a browser step", function () {
       actions: [{ click: { role: "link", name: "Get data" } }, { "wait-for": { text: "it was sent" } }],
     });
     assert.match(log, /^# a download was not taken: data\.csv$/m);
+  });
+
+  it("opens the next page in another tab where the script of the one before never ends", async () => {
+    assert.match(
+      await steps.fail(base, { goto: "/endless", timeout: "3s" }),
+      /^127\.0\.0\.1:\d+ (?:replied with 200, but its page wasn't complete|didn't reply) within 3 s, the step's `timeout`$/,
+    );
+    const { log } = await steps.succeed(base, { goto: "/", expect: { title: "The shop" } });
+    assert.match(log, /the page before didn't respond, so its tab was closed/);
   });
 
   it("asks for nothing again when an address differs only behind its #", async () => {

@@ -78,6 +78,30 @@ describe("the browser that a resource is", function () {
     await steps.fail(base, { use: "empty", goto: "/private" });
   });
 
+  it("gives a page that asks for them the user and password of its resource, and another origin none", async () => {
+    const locked = pages({
+      "/": ({ headers }, response) =>
+        headers.authorization === `Basic ${Buffer.from("ada:pass-of-ours").toString("base64")}`
+          ? response.end("come in")
+          : response.writeHead(401, { "www-authenticate": 'Basic realm="shop"' }).end("not you"),
+    });
+    await using shop = await LoopbackService.listen(locked);
+    await using other = await LoopbackService.listen(locked);
+    const auth = { basic: { user: "ada", password: "pass-of-ours" } };
+    steps.addResource("ada", { auth });
+    await steps.succeed(shop.origin, { use: "ada", goto: "/", expect: { text: "come in" } });
+    assert.equal(
+      await steps.fail(shop.origin, { use: "ada", goto: `${other.origin}/` }),
+      `expected status below 400, got 401 from ${other.origin}/, which asks for the user and password of the resource's \`auth\``,
+    );
+    assert.deepEqual(
+      other.asked.filter(({ headers }) => headers.authorization !== undefined),
+      [],
+    );
+    steps.addResource("bob", { auth: { basic: { ...auth.basic, user: "bob" } } });
+    assert.match(await steps.fail(shop.origin, { use: "bob", goto: "/" }), /got 401 from/);
+  });
+
   it("saves nothing when the step fails, nothing outside of the project, and follows no link", async () => {
     const saving = (storage: string, more: object = {}) =>
       steps.fail(base, { goto: "/login", storage, timeout: "1s", ...more });

@@ -262,6 +262,16 @@ describe("what an http step sends", function () {
     assert.deepEqual(sent(other), [undefined, undefined, undefined, "bob:1"]);
   });
 
+  it("says which way of asking a server wants", async () => {
+    await using server = await LoopbackService.listen((_asked, response) =>
+      response.writeHead(401, { "www-authenticate": 'Digest realm="shop", nonce="1"' }).end(),
+    );
+    const auth = { basic: { user: "ada", password: "s3cret-pass" } };
+    assert.deepEqual(await messagesOf({ "base-url": server.origin, auth }, [{ get: "/" }]), [
+      `expected status 2xx, got 401 from ${server.origin}/, which asks for Digest in the header \`authorization\``,
+    ]);
+  });
+
   it("hides the password where a server shows what it was sent", async () => {
     await using server = await LoopbackService.listen(({ headers }, response) =>
       response.writeHead(403).end(`you are ${headers.authorization}`),

@@ -130,8 +130,32 @@ describe("an http step", function () {
     );
     assert.equal(
       message(await run(base, { get: "/", expect: { json: {} } })),
-      "expected JSON, got: hello world",
+      `expected JSON, but the reply of ${base}/ isn't JSON: hello world`,
     );
+    const web = await serve(({ url = "" }, response) => {
+      const replies: Readonly<Record<string, () => unknown>> = {
+        "/away": () => response.writeHead(302, { location: "/login?next=s3cret" }).end(),
+        "/login": () => response.end("<!doctype html>\n<title>Sign in</title>"),
+        "/down": () => response.writeHead(503).end("<!-- x -->\n<HTML>Down"),
+        "/marked": () => response.end('\ufeff\ufeff{"a":1}'),
+        "/none": () => response.writeHead(204).end(),
+      };
+      replies[url.split("?", 1).join()]?.();
+    });
+    const said = async (get: string, expect: object = { json: { a: 1 } }) => {
+      const outcome = await run(web, { get, expect });
+      return outcome.kind === "failed" ? outcome.message.replaceAll(web, "") : undefined;
+    };
+    assert.equal(
+      await said("/away"),
+      "expected JSON, but the reply of /login is an HTML page: <!doctype html> <title>Sign in</title>",
+    );
+    assert.equal(await said("/none"), "expected JSON, but the reply of /none is empty");
+    assert.equal(
+      await said("/down"),
+      "expected status 2xx, got 503 from /down\nthe reply says: <!-- x --> <HTML>Down\nexpected JSON, but the reply of /down is an HTML page",
+    );
+    assert.equal(await said("/marked"), undefined);
     assert.deepEqual(
       await run(base, {
         get: "/",
@@ -197,6 +221,32 @@ describe("an http step", function () {
     ]);
   });
 
+  it("sends what says what a body is as long as the body, wherever a redirect leads", async () => {
+    const seen: unknown[] = [];
+    const note = ({ method, headers }: IncomingMessage) => {
+      seen.push([method, headers["content-encoding"], headers["content-type"], headers["x-token"]]);
+    };
+    const other = await serve((request, response) => {
+      note(request);
+      response.end();
+    });
+    const base = await serve((request, response) => {
+      if (request.url === "/303") response.writeHead(303, { location: "/own" }).end();
+      else if (request.url === "/307") response.writeHead(307, { location: other }).end();
+      else {
+        note(request);
+        response.end();
+      }
+    });
+    const headers = { "content-encoding": "x-own", "content-length": 2, "x-token": 1 };
+    for (const post of ["/303", "/307"])
+      assert.deepEqual(await run(base, { post, headers, json: {} }), { kind: "succeeded" });
+    assert.deepEqual(seen, [
+      ["GET", undefined, undefined, "1"],
+      ["POST", "x-own", "application/json", undefined],
+    ]);
+  });
+
   it("doesn't follow a redirect that is what it expects", async () => {
     const base = await serve((_request, response) =>
       response.writeHead(302, { location: "/elsewhere" }).end(),
@@ -210,11 +260,11 @@ describe("an http step", function () {
     const loop = await serve((_request, response) => response.writeHead(302, { location: "/" }).end());
     assert.match(message(await run(loop, { get: "/" })), /redirects without end/);
     const nowhere = await serve((_request, response) =>
-      response.writeHead(302, { location: "ftp://h.test/" }).end(),
+      response.writeHead(302, { location: "ftp://ada:1@h.test/a?code=2" }).end(),
     );
     assert.match(
       message(await run(nowhere, { get: "/" })),
-      /redirects to `ftp:\/\/h\.test\/`, which is no address of the web; with `redirects: 0` the redirect itself is the reply$/,
+      /redirects to `ftp:\/\/h\.test\/a`, which is no address of the web; with `redirects: 0` the redirect itself is the reply$/,
     );
   });
 
@@ -553,6 +603,7 @@ describe("an http step", function () {
       {
         connection,
         session: new HttpSession(),
+        show: (address) => address,
         onRedirect: () => {},
         isEnough: (piece) => pieces.push(piece) < 0,
         timeout: signal,

@@ -7,6 +7,7 @@ import { forSuite } from "../../forSuite.ts";
 import { isAlive } from "../../isAlive.ts";
 import { handOn, Listening } from "../../listening.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
+import { recordStatements } from "../../postgres/recordStatements.ts";
 import { startedPostgres } from "../../postgres/startedPostgres.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
@@ -160,6 +161,17 @@ describe("an sql step on PostgreSQL", function () {
       await steps.fails({ query: "select $1::int[]; drop table orders", params: [[1]] }),
       /^a `query` is one statement/,
     );
+    // A pooler may give the next statement another session, so that nothing may be left in one.
+    using recorded = recordStatements();
+    await steps.succeeds({
+      statements: [
+        "create procedure listed(a int[]) language plpgsql as 'begin raise notice ''%'', a; end'",
+        { query: "call listed($1)", params: [[1, 2]] },
+        "drop procedure listed",
+      ],
+    });
+    assert.match(steps.stepContextFor.logged(), /NOTICE: \{1,2\}/);
+    assert.doesNotMatch([...recorded.statements].join("\n"), /^prepare/im);
     await steps.succeeds({
       statements: [
         "create temp table t (a int[])",
@@ -301,6 +313,22 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     );
   });
 
+  it("says what to write where a parameter has no type, and behind a failure in a transaction", async () => {
+    await using steps = stepsOn();
+    assert.equal(
+      await steps.fails({ query: "select $1 is null as a", params: [null] }),
+      "could not determine data type of parameter $1\nhint: a parameter whose type nothing tells has it behind it, such as `$1::text`",
+    );
+    await steps.succeeds({ query: "begin" });
+    await steps.fails({ query: "select 1/0" });
+    assert.match(
+      await steps.fails({ query: "select 1" }),
+      /^current transaction is aborted.*\nhint: a statement before this one failed; `rollback` ends/,
+    );
+    await steps.succeeds({ query: "rollback" });
+    await steps.succeeds({ query: "select 1" });
+  });
+
   it("says how a parameter is written, where it is written as other databases have it", async () => {
     await using steps = stepsOn();
     const hint = "\nhint: parameters are `$1`, `$2` and so on in PostgreSQL";
@@ -386,8 +414,9 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     await untilSessionsAre(1, other);
     assert.match(
       await steps.fails({ query: "select 1" }),
-      /^127\.0\.0\.1:\d+ (?:closed|ended) the connection/,
+      /^127\.0\.0\.1:\d+ ended the connection: terminating connection due to administrator command, while no statement ran; the statement wasn't sent, and what comes next has a new connection$/,
     );
+    await steps.succeeds({ query: "select 1" });
     await using last = stepsOn();
     const running = last.fails({ statements: ["select pg_sleep(3600)"], timeout: "1h" });
     await untilRunning(other, "select pg_sleep(3600)");
