@@ -29,8 +29,8 @@ import {
 } from "./lifecycle/connection.ts";
 import { shutDown, watchIdle } from "./lifecycle/ending.ts";
 import { type FolderLock, lockFolder, watchFolder } from "./lifecycle/folderLock.ts";
-import { type MachineParts, machineDeps } from "./lifecycle/machineDeps.ts";
 import { emitAtMidnight, watchLimits } from "./lifecycle/orgChanges.ts";
+import { type MachineParts, machineDeps } from "./machineDeps.ts";
 import type { ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { Pipelines } from "./runs/projectPipelines.ts";
 import { defaultRetention, type Retention, sweepHourly } from "./runs/retention.ts";

@@ -1,13 +1,13 @@
-import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
-import type { ReadyRunner } from "../../runner/launch/readyRunner.ts";
-import type { Core } from "../core.ts";
-import type { MachineDeps } from "../http/appDeps.ts";
-import type { OpenReplies } from "../http/openReplies.ts";
-import { unavailable } from "../http/reply.ts";
-import { readActive } from "../store/runs.ts";
-import { handOver } from "./ending.ts";
+import { PipelineError } from "../contract/errors.ts";
+import type { Clock } from "../machine/clock.ts";
+import type { Log } from "../machine/log.ts";
+import type { ReadyRunner } from "../runner/launch/readyRunner.ts";
+import type { Core } from "./core.ts";
+import type { MachineDeps } from "./http/appDeps.ts";
+import type { OpenReplies } from "./http/openReplies.ts";
+import { unavailable } from "./http/reply.ts";
+import { handOver } from "./lifecycle/ending.ts";
+import { readActive } from "./store/runs.ts";
 
 /** See `ServeOptions`. */
 interface MachineOptions {
