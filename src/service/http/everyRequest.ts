@@ -106,11 +106,12 @@ function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
 }
 
 /**
- * Turns away what another site's page could send here from a person's browser, which shows in `Origin` or, where the
- * browser sends none, in `Sec-Fetch-Site`. Behind a balancer that speaks TLS, the page's own origin is `https`.
+ * Turns away what another site's page could send here from a person's browser. `Sec-Fetch-Site` says so best, since proxies
+ * may change `Host`, with which `Origin` is compared. Behind a balancer that speaks TLS, the page's own origin is `https`.
  */
 function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
-  const { origin } = incoming.headers;
+  const { origin, "sec-fetch-site": site } = incoming.headers;
+  if (site === "same-origin") return;
   const isForeign = origin !== undefined && !own.includes(origin);
   if (isForeign || isSentByAnotherSite(incoming)) {
     throw new PipelineError("forbidden", "Requests from another site's page are not answered.", {
@@ -126,7 +127,7 @@ function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
  */
 function isSentByAnotherSite({ headers, method }: IncomingMessage): boolean {
   const site = headers["sec-fetch-site"];
-  if (site === undefined || site === "same-origin" || site === "none") return false;
+  if (site === undefined || site === "none") return false;
   if (headers["x-api-key"] !== undefined) return false;
   const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
   return !(isLink && (method === "GET" || method === "HEAD"));
