@@ -182,6 +182,8 @@ const migrationLock = 4_130_551;
  */
 export async function migratePostgres(db: Database): Promise<void> {
   await db.transaction().execute(async (tx) => {
+    // It may take as long as it needs, and so may another that it waits for.
+    await sql`set local statement_timeout = 0; set local lock_timeout = 0`.execute(tx);
     await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(tx);
     await sql`create table if not exists schema_version (version integer not null)`.execute(tx);
     const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(tx);
