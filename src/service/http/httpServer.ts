@@ -14,6 +14,8 @@ export const connectionLimits = {
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
+  /** Between two requests, in milliseconds. */
+  keepAliveTimeout: 5_000,
   /** The bytes of a request's line and headers. */
   maxHeaderSize: 16 * 1024,
   /** Every face holds a stream or two, and every waiter a request. Further connections are closed at once. */

@@ -41,6 +41,20 @@ export const sessionSettings = `
     end if;
   end $$`;
 
+/**
+ * A database's URL as `pg` takes it, with the words of PostgreSQL's own programs: by itself `pg` would take
+ * `sslmode=require` for `verify-full`, and warn of it.
+ * @throws PipelineError `usage` for the URL of anything else.
+ */
+export function connectionString(url: string): string {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new PipelineError("usage", "A database for many machines is PostgreSQL.", {
+      next: "Name it with a URL that begins with postgres://.",
+    });
+  }
+  return `${url}${url.includes("?") ? "&" : "?"}uselibpqcompat=true`;
+}
+
 /** An open database, and its pool for what Kysely can't do. */
 export interface OpenPostgres {
   readonly db: Database;
@@ -58,7 +72,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
   types.setTypeParser(pg.types.builtins.INT8, Number);
   let isOpen = false;
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: connectionString(url),
     types,
     max: mostConnections,
     connectionTimeoutMillis: connectionMilliseconds,
@@ -100,7 +114,10 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
  * @throws PipelineError `internal` when a notification doesn't arrive.
  */
 async function checkSessions(url: string): Promise<void> {
-  const setting = { connectionString: url, connectionTimeoutMillis: connectionMilliseconds };
+  const setting = {
+    connectionString: connectionString(url),
+    connectionTimeoutMillis: connectionMilliseconds,
+  };
   const [listener, notifier] = [new pg.Client(setting), new pg.Client(setting)];
   for (const client of [listener, notifier]) client.on("error", () => {});
   try {
@@ -130,9 +147,22 @@ export function unusable(cause: unknown): never {
   const why = cause instanceof Error ? cause.message : String(cause);
   throw new PipelineError("internal", `The database can't be used: ${why}.`, {
     cause,
-    next: "Check the URL of --database, and that its user may create tables.",
+    next: advice.find(([what]) => what.test(why))?.[1] ?? defaultAdvice,
   });
 }
+
+const defaultAdvice = "Check the URL of --database, and that its user may create tables.";
+const advice: readonly (readonly [RegExp, string])[] = [
+  [
+    /^Invalid URL/,
+    "Name one host, and percent-encode what is special in the password, such as `/` and `#`, or put it into PGPASSWORD.",
+  ],
+  [/password must be a/, "It asks for a password: put it into PGPASSWORD, or into the URL of --database."],
+  [
+    /certificate/,
+    "Name its authority's certificate in the URL of --database, `sslmode=verify-full&sslrootcert=<file>`, or trust any with `sslmode=require`.",
+  ],
+];
 
 /** A connection's socket, which is destroyed when it is silent for too long, if that `matters`. */
 export function socketThatEnds(matters: () => boolean): Socket {

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { Transform } from "node:stream";
 import { type RawBuilder, sql } from "kysely";
+import { PipelineError } from "../../../src/contract/errors.ts";
 import { asUnavailable } from "../../../src/team/http/unavailable.ts";
 import { openPostgres } from "../../../src/team/store/openPostgres.ts";
+import { certificate } from "../../certificate.ts";
+import { forSuite } from "../../forSuite.ts";
 import { Listening } from "../../listening.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
+import { startedPostgres } from "../../postgres/startedPostgres.ts";
+import { Shared } from "../../service/serviceOn.ts";
 import { until } from "../../until.ts";
 
 describe("a connection to PostgreSQL", function () {
@@ -94,6 +101,66 @@ describe("a connection to PostgreSQL", function () {
       openPostgres(readOnly, () => {}),
       /The database can't be used: the database is read-only/,
     );
+  });
+});
+
+describe("the URL of a PostgreSQL database", function () {
+  this.timeout(60_000);
+  const native = postgresFolder();
+  if (native === undefined) return;
+  const lend = databasesForSuite(native);
+  const tls = certificate({ host: "localhost", isAuthority: true });
+  let authority = "";
+  const server = forSuite(async (signal) => {
+    const started = await startedPostgres(native, signal, { tls });
+    authority = join(started.folder, "authority.pem");
+    await writeFile(authority, tls.cert);
+    return started;
+  });
+  const opened = async (url: string) => (await openPostgres(url, () => {})).db.destroy();
+  /** Of the server with TLS. */
+  const address = (query: string) => {
+    const url = new URL(`${server().server}postgres?${query}`);
+    url.hostname = "localhost";
+    return url.href;
+  };
+
+  it("means with its `sslmode` what it means to PostgreSQL's own programs", async () => {
+    await opened(address("sslmode=require"));
+    await opened(address("sslmode=disable"));
+    await opened(address(`sslmode=verify-full&sslrootcert=${authority}`));
+    await assert.rejects(
+      opened(address("sslmode=verify-full")),
+      (error) => error instanceof PipelineError && /sslrootcert=/.test(error.next ?? ""),
+    );
+  });
+
+  it("may have its parts in its query, for a server too", async () => {
+    await using lent = await lend();
+    const { username, password, hostname, port, pathname, searchParams } = new URL(lent.url);
+    searchParams.set("host", hostname);
+    searchParams.set("port", port);
+    const url = `postgres://${username}:${password}@${pathname}?${searchParams}`;
+    await using shared = new Shared({ ...lent, url });
+    const serving = await shared.serveAt(0);
+    assert.equal((await fetch(`${serving.url}/readyz`)).status, 200);
+    await serving.stop();
+  });
+
+  it("says what to do where it can't be used", async () => {
+    const advised = async (url: string) => {
+      const error: unknown = await opened(url).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      assert(error instanceof PipelineError);
+      return error.next;
+    };
+    const { host } = new URL(server().server);
+    assert.match((await advised(`postgres://app:a/b@${host}/postgres`)) ?? "", /percent-encode/);
+    assert.match((await advised(`postgres://app:secret@${host},${host}/postgres`)) ?? "", /Name one host/);
+    assert.match((await advised(`postgres://app@${host}/postgres`)) ?? "", /PGPASSWORD/);
+    assert.match((await advised(`mysql://app@${host}/postgres`)) ?? "", /begins with postgres:/);
   });
 });
 
