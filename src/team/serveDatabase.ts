@@ -122,7 +122,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
   });
   // The files of a project may come over a slow network.
   const limits = { ...connectionLimits, requestTimeout: snapshotSeconds * 1000, keepAliveTimeout };
-  const server = createHttpServer({ app, replies, clock, log, limits });
+  const server = createHttpServer({ app, replies, clock, log, limits, hostname: "localhost" });
   let listening: number;
   try {
     await settleObjectStore(db, store, log);

@@ -28,6 +28,8 @@ interface HttpServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Readonly<Record<keyof typeof connectionLimits, number>>;
+  /** For a request that names no host, as a balancer's check by HTTP/1.0; without it, such a one is refused. */
+  readonly hostname?: string;
 }
 
 /** The server under the app. Answers in the contract's shape also what never becomes a request of the app. */
@@ -37,6 +39,7 @@ export function createHttpServer({
   clock,
   log,
   limits = connectionLimits,
+  hostname,
 }: HttpServerDeps): Server {
   const { maxConnections, ...timesAndSizes } = limits;
   // The app answers a request without a host; Node would only close the connection.
@@ -53,6 +56,7 @@ export function createHttpServer({
   const listener = getRequestListener(
     (request, bindings) => app.fetch(request, bindings as AppEnv["Bindings"]),
     {
+      ...(hostname === undefined ? {} : { hostname }),
       errorHandler(thrown) {
         const error =
           thrown instanceof RequestError ? badRequest("its target or its host is not one") : thrown;
