@@ -157,6 +157,7 @@ const advice: readonly (readonly [RegExp, string])[] = [
     /^Invalid URL/,
     "Name one host, and percent-encode what is special in the password, such as `/` and `#`, or put it into PGPASSWORD.",
   ],
+  [/lock timeout/, "Something else uses its tables, such as a backup. Start again once that is over."],
   [/password must be a/, "It asks for a password: put it into PGPASSWORD, or into the URL of --database."],
   [
     /certificate/,
