@@ -167,12 +167,15 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   const { retentionDays, store, metrics } = own;
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
+  let isFailing = false;
   const sweeping = repeat(clock, sweepMilliseconds, async () => {
     try {
       await sweepServers(db);
       await shortenLeases(db);
+      isFailing = false;
     } catch (error) {
-      log("error", "dead servers are not removed, trying again", { error });
+      if (!isFailing) log("error", "dead servers are not removed, trying again", { error });
+      isFailing = true;
     }
   });
   const removing = repeat(clock, removeMilliseconds, () =>
