@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
+import pg from "pg";
 import { snapshotSeconds } from "../contract/service.ts";
 import { repeat } from "../machine/bell.ts";
 import type { Clock } from "../machine/clock.ts";
@@ -19,6 +20,7 @@ import { ServerMetrics } from "./metrics.ts";
 import { openSharedCore, type SharedCore } from "./sharedCore.ts";
 import { keepMoving, type MoveDeps, secondsUnmoved, settleObjectStore } from "./store/movedFiles.ts";
 import { ObjectStore, type ObjectStoreSettings } from "./store/objectStore.ts";
+import { connectionString } from "./store/openPostgres.ts";
 import { sweepServers } from "./store/servers.ts";
 import { storedLogs } from "./store/storedLogs.ts";
 import { storedPipelines } from "./store/storedPipelines.ts";
@@ -55,6 +57,11 @@ export interface ServingDatabase {
 
 /** How often the server looks for dead servers, and for leases that are too long since a clock was set back, in milliseconds. */
 const sweepMilliseconds = 1_000;
+/**
+ * How long a connection stays open without a request, in milliseconds. Longer than balancers keep theirs, which is 60 s with
+ * most: one that just then sends a request on it would answer 502.
+ */
+const keepAliveTimeout = 75_000;
 /** How often the server removes what is past its retention, in milliseconds. */
 const removeMilliseconds = 300_000;
 
@@ -114,8 +121,8 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
     },
   });
   // The files of a project may come over a slow network.
-  const limits = { ...connectionLimits, requestTimeout: snapshotSeconds * 1000 };
-  const server = createHttpServer({ app, replies, clock, log, limits });
+  const limits = { ...connectionLimits, requestTimeout: snapshotSeconds * 1000, keepAliveTimeout };
+  const server = createHttpServer({ app, replies, clock, log, limits, hostname: "localhost" });
   let listening: number;
   try {
     await settleObjectStore(db, store, log);
@@ -160,12 +167,15 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   const { retentionDays, store, metrics } = own;
   const stopMidnight = emitAtMidnight(clock, bus);
   const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
+  let isFailing = false;
   const sweeping = repeat(clock, sweepMilliseconds, async () => {
     try {
       await sweepServers(db);
       await shortenLeases(db);
+      isFailing = false;
     } catch (error) {
-      log("error", "dead servers are not removed, trying again", { error });
+      if (!isFailing) log("error", "dead servers are not removed, trying again", { error });
+      isFailing = true;
     }
   });
   const removing = repeat(clock, removeMilliseconds, () =>
@@ -186,8 +196,8 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   };
 }
 
-/** Names the database without its password. */
+/** Names the database without its password, wherever its parts stand in the URL. */
 function dataNameOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
+  const { host, port, database } = new pg.Client(connectionString(url));
+  return `${host}:${port}/${database}`;
 }

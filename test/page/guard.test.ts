@@ -51,7 +51,8 @@ describe("the page's guard", () => {
       { origin: `http://127.0.0.1:${Number(port) - 1}`, "sec-fetch-site": "same-site" },
       { origin: "null", "sec-fetch-site": "cross-site" },
       { origin: service.url, "sec-fetch-site": "same-site" },
-      { "sec-fetch-site": "same-origin" },
+      { origin: "https://elsewhere.example", "sec-fetch-site": "none" },
+      { origin: "https://elsewhere.example" },
       {},
     ];
     for (const headers of forged) {
@@ -65,6 +66,15 @@ describe("the page's guard", () => {
     }
     assert.equal((await client.run(run.runId, AbortSignal.timeout(20_000))).status, "running");
     assert.equal((await visitor.get("/app/runs")).status, 200);
+  });
+
+  it("lets its own page post through a proxy that changes the host and speaks TLS", async () => {
+    await using service = await startedService();
+    const { secret } = await service.member();
+    const headers = { origin: "https://runs.example", "sec-fetch-site": "same-origin" };
+    const reply = await new Visitor(service).post("/app/sign-in", { key: secret }, headers);
+    assert.equal(reply.status, 303);
+    assert.notEqual(reply.headers.get("set-cookie"), null);
   });
 
   it("shows an org nothing of another's", async () => {

@@ -105,7 +105,7 @@ describe("the page of runs", () => {
     const shown = `<bdi title="${keyId}">&lt;i&gt;ada\u202e&lt;/i&gt;</bdi>`;
     assert.match(text, new RegExp(`<p class="quiet">started by ${shown}, `));
     assert.match(text, new RegExp(`started by\\s+${shown} 2\\.`));
-    assert.match(text, new RegExp(`<td class="wide">${shown}</td>`));
+    assert.match(text, new RegExp(`<td class="wide starter">${shown}</td>`));
     assert.match(text, /title="only: exited with `3`">only: exited with <code>3<\/code><\/span>/);
     assert.doesNotMatch(text, /the output/);
     await client.cancel(runId, never);
@@ -298,6 +298,43 @@ describe("the page of runs", () => {
       assert.equal(await screen.focused(), "p10");
       assert.notEqual(marked, "");
       assert.equal(await page.evaluate("getSelection().toString()"), quota(21));
+    });
+
+    it("breaks no word of a name at any width, beside long names and reasons", async () => {
+      await using service = await startedService();
+      const { secret, orgId } = await service.key();
+      const { keyId } = await service.key("owner");
+      await service.db
+        .updateTable("keys")
+        .set({ name: "Continuous integration" })
+        .where("id", "=", keyId)
+        .execute();
+      const reason =
+        "step 2, orders: the reply has status 500, and 200 was expected; the database has it all the same";
+      await putRuns(
+        service.db,
+        orgId,
+        ["x".repeat(120), "ordersandcheckout", "checkout-of-vouchers"].map((pipeline) => ({
+          ...{ pipeline, actor: keyId, status: "failed", reason },
+          created_at: Date.now() - 200_000_000,
+          stopped_at: Date.now() - 199_000_000,
+        })),
+      );
+      for (const width of [360, 780, 900, 1280]) {
+        await using screen = await open({ width });
+        await screen.signIn(service.url, secret);
+        const broken = await screen.page.evaluate<string[]>(`[...document.querySelectorAll("tbody bdi")]
+          .flatMap((name) => [...name.textContent.matchAll(/[a-z]+/gi)].map(({ 0: word, index }) => {
+            const range = document.createRange();
+            range.setStart(name.firstChild, index);
+            range.setEnd(name.firstChild, index + word.length);
+            return range.getClientRects().length > 1 ? word : "";
+          }))
+          .filter((word) => word !== "" && !word.startsWith("xx"))`);
+        assert.deepEqual(broken, [], `at ${width}`);
+        assert.equal(await screen.overflows(), false);
+        await screen.keepPicture(`names ${width}`);
+      }
     });
 
     it("says how to begin where there are no runs", async () => {

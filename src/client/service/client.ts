@@ -341,10 +341,15 @@ export class ServiceClient implements Service {
     return (await this.#call(call, serviceStateSchema, "own", signal)).value;
   }
 
-  /** A URL that signs a browser in to the page with the client's key; valid once, for a minute. */
+  /**
+   * A URL that signs a browser in to the page with the client's key; valid once, for a minute. It has the client's own origin,
+   * since a service behind a proxy may know only another.
+   */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
     const call: ServiceCall = { method: "POST", path: "api/sign-in-links" };
-    return (await this.#call(call, signInLinkSchema, "own", signal)).value;
+    const { value } = await this.#call(call, signInLinkSchema, "own", signal);
+    const { pathname, search } = new URL(value.url);
+    return { ...value, url: `${this.baseUrl.origin}${pathname}${search}` };
   }
 
   /** Sends no key. @param timeoutSeconds of the reply; 10 by default. */

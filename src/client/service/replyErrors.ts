@@ -57,6 +57,10 @@ export function replyError(service: Service, call: ServiceCall, reply: Reply, or
       // A real service has every described endpoint, so the base URL belongs to something else.
       if (call.method === "GET") return new PipelineError("breaks-contract", sentence);
       break;
+    case 413:
+      return new PipelineError("payload-too-large", sentence, {
+        next: "Something in front of the service takes no more than that. Allow larger requests there (nginx: `client_max_body_size`).",
+      });
     case 429:
       return unavailable(service, reply, "throttled", sentence);
   }

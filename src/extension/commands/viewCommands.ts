@@ -44,7 +44,6 @@ interface OpenInBrowserDeps {
 /**
  * “Open in Browser”: opens the service's page of the run, or of all runs without one. This machine's own service signs the
  * browser in with a link that works once; any other asks the person to sign in.
- * @throws PipelineError `breaks-contract` for a link to another origin.
  */
 export async function openInBrowser(deps: OpenInBrowserDeps, argument?: unknown): Promise<void> {
   const runId = runIdOf(argument);
@@ -58,14 +57,11 @@ export async function openInBrowser(deps: OpenInBrowserDeps, argument?: unknown)
 
 async function signInLink(client: ServiceClient, signal: AbortSignal): Promise<URL | undefined> {
   try {
-    const { url } = await client.signInLink(signal);
-    const link = new URL(url);
-    if (link.origin === client.baseUrl.origin) return link;
+    return new URL((await client.signInLink(signal)).url);
   } catch (error) {
     if (error instanceof AbsentEndpoint) return undefined;
     throw error;
   }
-  throw new PipelineError("breaks-contract", t("The service's sign-in link leads to another address."));
 }
 
 interface CopyRunIdDeps extends RecentRunDeps {

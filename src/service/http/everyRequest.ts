@@ -105,11 +105,12 @@ function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
 }
 
 /**
- * Turns away requests that another site's page makes in a person's browser. They show in `Origin` or, without one, in
- * `Sec-Fetch-Site`. Behind a load balancer that terminates TLS, the page's own origin is `https`.
+ * Turns away requests that another site's page makes in a person's browser. `Sec-Fetch-Site` shows them best: `Origin` is
+ * compared with `Host`, which proxies may change. Behind a load balancer that terminates TLS, the page's own origin is `https`.
  */
 function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
-  const { origin } = incoming.headers;
+  const { origin, "sec-fetch-site": site } = incoming.headers;
+  if (site === "same-origin") return;
   const isForeign = origin !== undefined && !own.includes(origin);
   if (isForeign || isSentByAnotherSite(incoming)) {
     throw new PipelineError("forbidden", "Requests from another site's page are not answered.", {
@@ -125,7 +126,7 @@ function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
  */
 function isSentByAnotherSite({ headers, method }: IncomingMessage): boolean {
   const site = headers["sec-fetch-site"];
-  if (site === undefined || site === "same-origin" || site === "none") return false;
+  if (site === undefined || site === "none") return false;
   if (headers["x-api-key"] !== undefined) return false;
   const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
   return !(isLink && (method === "GET" || method === "HEAD"));

@@ -14,6 +14,8 @@ export const connectionLimits = {
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
+  /** Between two requests, in milliseconds. */
+  keepAliveTimeout: 5_000,
   /** The bytes of a request's line and headers. */
   maxHeaderSize: 16 * 1024,
   /** Every face holds a stream or two, and every waiter a request. Further connections are closed at once. */
@@ -26,6 +28,8 @@ interface HttpServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Readonly<Record<keyof typeof connectionLimits, number>>;
+  /** For a request that names no host, as a balancer's check by HTTP/1.0; without it, such a one is refused. */
+  readonly hostname?: string;
 }
 
 /** The HTTP server under the app. Even what never becomes a request of the app is answered in the contract's shape. */
@@ -35,6 +39,7 @@ export function createHttpServer({
   clock,
   log,
   limits = connectionLimits,
+  hostname,
 }: HttpServerDeps): Server {
   const { maxConnections, ...timesAndSizes } = limits;
   // The app answers a request without a host; Node would only close the connection.
@@ -51,6 +56,7 @@ export function createHttpServer({
   const listener = getRequestListener(
     (request, bindings) => app.fetch(request, bindings as AppEnv["Bindings"]),
     {
+      ...(hostname === undefined ? {} : { hostname }),
       errorHandler(thrown) {
         const error =
           thrown instanceof RequestError ? badRequest("its target or its host is not one") : thrown;

@@ -34,7 +34,8 @@ export function liveReply<Env extends AppEnv>(
   { clock, log, replies }: LiveDeps,
   { contentType, pieces }: LiveReply,
 ): Response {
-  const headers = { "content-type": contentType, "cache-control": "no-store" };
+  // nginx would otherwise keep pieces back until its buffers are full.
+  const headers = { "content-type": contentType, "cache-control": "no-store", "x-accel-buffering": "no" };
   if (context.req.method === "HEAD") return context.body(null, 200, headers);
   const { outgoing } = context.env;
   const open = context.get("open");

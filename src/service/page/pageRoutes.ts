@@ -81,7 +81,10 @@ const requireSameOrigin = createMiddleware(async (context, next) => {
   const { method } = context.req;
   if (method === "GET" || method === "HEAD") return next();
   const site = context.req.header("sec-fetch-site");
-  if (context.req.header("origin") !== ownOrigin(context) || (site !== undefined && site !== "same-origin")) {
+  // Older browsers, and those that reach the page by plain HTTP, send no `Sec-Fetch-Site`.
+  const isOwn =
+    site === undefined ? context.req.header("origin") === ownOrigin(context) : site === "same-origin";
+  if (!isOwn) {
     throw new PipelineError("forbidden", "This request did not come from the page itself.", {
       next: "Open the page and press the button there.",
     });

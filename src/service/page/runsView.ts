@@ -73,7 +73,7 @@ function rowView(run: ServedRun, caller: Caller, now: number): Html {
 <span class="quiet under"><bdi>${run.project}</bdi></span>
 <span class="quiet under narrow">${timeView(run.createdAt)}, ${took}</span></th>
 <td>${statusView(run.status)}${reason === undefined ? "" : html`<span class="quiet under why" title="${reason}">${marked(reason)}</span>`}</td>
-<td class="wide">${starterView(run, caller.keyId)}</td>
+<td class="wide starter">${starterView(run, caller.keyId)}</td>
 <td class="wide">${timeView(run.createdAt)}</td>
 <td class="wide number">${took}</td>
 <td class="wide again">${againView(run, caller)}</td>

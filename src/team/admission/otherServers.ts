@@ -32,11 +32,17 @@ export function followOtherServers(deps: OtherServersDeps): () => Promise<void> 
   const deciding = new Map<string, Promise<void>>();
   const logged = (error: unknown) =>
     log("error", "the queue could not be looked after, trying again", { error });
+  // Said once: a database may be away for hours.
+  let isFailing = false;
   const rounds = repeat(clock, roundMilliseconds, async () => {
-    const decisions = await openDecisions(deps).catch((error: unknown) => {
-      logged(error);
-      return [];
-    });
+    let decisions: readonly OpenDecision[] = [];
+    try {
+      decisions = await openDecisions(deps);
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) logged(error);
+      isFailing = true;
+    }
     for (const [orgId, ofOrg] of Map.groupBy(decisions, (decision) => decision.orgId)) {
       if (deciding.has(orgId)) continue;
       const decided = decideAll(ofOrg).catch(logged);

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { HttpProblem, unavailable } from "../../service/http/reply.ts";
 import { OrgBusyError } from "../admission/orgTurns.ts";
 import { ObjectStoreError } from "../store/objectStore.ts";
@@ -10,12 +11,17 @@ import { ObjectStoreError } from "../store/objectStore.ts";
  */
 export function asUnavailable(error: unknown, stopping: AbortSignal): HttpProblem | undefined {
   if (isDatabaseAway(error)) return unavailable("The database is out of reach.");
+  if (error instanceof pg.DatabaseError && tookTooLong.has(error.code ?? ""))
+    return unavailable("The database doesn't answer: its tables may be locked, or it has too much to do.");
   if (error instanceof ObjectStoreError)
     return unavailable("The object store with the logs and artifacts of ended runs is out of reach.");
   if (error instanceof OrgBusyError) return unavailable("The org has too many requests at once.");
   if (stopping.aborted && !(error instanceof HttpProblem)) return unavailable("This server is about to end.");
   return undefined;
 }
+
+/** What PostgreSQL says of a statement that it has ended, and of a lock that somebody else holds for too long. */
+const tookTooLong: ReadonlySet<string> = new Set(["57014", "55P03"]);
 
 /** What the system and PostgreSQL say of a connection that can't be made, is broken off, or leads to a standby. */
 const awayCodes =

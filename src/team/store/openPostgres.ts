@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { Socket } from "node:net";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
@@ -14,16 +16,44 @@ const longestLife = 3_600;
 const connectionMilliseconds = 5_000;
 /** How long a transaction may be idle, in milliseconds: a suspended server must not keep a lock that others wait for. */
 const suspendedMilliseconds = 2_000;
+/** How long a statement waits for a lock, in milliseconds: a caller has to hear of it, and the bus not to count as silent. */
+const lockMilliseconds = 4_000;
 /** How long a connection in use may be silent, in milliseconds: nothing else reveals a half-open one. */
 const silentMilliseconds = 15_000;
+/** How long a statement may take, in milliseconds. It ends before its connection, without which it would go on in the database. */
+const statementMilliseconds = silentMilliseconds - 1_000;
 /** The oldest PostgreSQL that is supported. */
 const oldestVersion = 15;
 
 /**
- * The first statement on each connection. Whatever the database's default is, statements under an org's lock have to see
- * what was committed while the lock was waited for.
+ * The first statements on each connection; poolers such as pgbouncer refuse these settings as startup parameters. Whatever the
+ * database's default is, statements under an org's lock have to see what was committed while the lock was waited for. A
+ * read-only database is refused: it may be a former primary whose place another has taken.
  */
-export const sessionSettings = "set default_transaction_isolation = 'read committed'";
+export const sessionSettings = `
+  set default_transaction_isolation = 'read committed';
+  set idle_in_transaction_session_timeout = ${suspendedMilliseconds};
+  set lock_timeout = ${lockMilliseconds};
+  set statement_timeout = ${statementMilliseconds};
+  do $$ begin
+    if current_setting('transaction_read_only')::boolean then
+      raise read_only_sql_transaction using message = 'the database is read-only';
+    end if;
+  end $$`;
+
+/**
+ * A database's URL as `pg` takes it, with the words of PostgreSQL's own programs: by itself `pg` would take
+ * `sslmode=require` for `verify-full`, and warn of it.
+ * @throws PipelineError `usage` for the URL of anything else.
+ */
+export function connectionString(url: string): string {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new PipelineError("usage", "A database for many machines is PostgreSQL.", {
+      next: "Name it with a URL that begins with postgres://.",
+    });
+  }
+  return `${url}${url.includes("?") ? "&" : "?"}uselibpqcompat=true`;
+}
 
 /** An open database, and its pool for what Kysely can't do. */
 export interface OpenPostgres {
@@ -42,7 +72,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
   types.setTypeParser(pg.types.builtins.INT8, Number);
   let isOpen = false;
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: connectionString(url),
     types,
     max: mostConnections,
     connectionTimeoutMillis: connectionMilliseconds,
@@ -50,7 +80,6 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
     keepAlive: true,
     // A migration may take as long as it needs.
     stream: () => socketThatEnds(() => isOpen),
-    idle_in_transaction_session_timeout: suspendedMilliseconds,
     onConnect: async (client) => void (await client.query(sessionSettings)),
     application_name: "pipeline-runs",
   });
@@ -59,6 +88,7 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
   pool.on("error", () => {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparedStatements(pool) }) });
   try {
+    await checkSessions(url);
     const { rows } = await sql<{ version: number }>`
       select current_setting('server_version_num')::int / 10000 as version`.execute(db);
     const version = rows[0]?.version ?? 0;
@@ -78,15 +108,62 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
   }
 }
 
+/**
+ * Checks that a connection is a session of the database's own: in another mode, a pooler loses what LISTEN is for, and hands
+ * settings and prepared statements on to others. Done before anything is set.
+ * @throws PipelineError `internal` when a notification doesn't arrive.
+ */
+async function checkSessions(url: string): Promise<void> {
+  const setting = {
+    connectionString: connectionString(url),
+    connectionTimeoutMillis: connectionMilliseconds,
+  };
+  const [listener, notifier] = [new pg.Client(setting), new pg.Client(setting)];
+  for (const client of [listener, notifier]) client.on("error", () => {});
+  try {
+    await listener.connect();
+    await notifier.connect();
+    const channel = `"${randomUUID()}"`;
+    const limit = AbortSignal.timeout(connectionMilliseconds);
+    const notify = async () => {
+      await listener.query(`listen ${channel}`);
+      await notifier.query(`notify ${channel}`);
+    };
+    await Promise.all([once(listener, "notification", { signal: limit }), notify()]);
+  } catch (cause) {
+    if (!(cause instanceof Error && cause.name === "AbortError")) throw cause;
+    throw new PipelineError("internal", "LISTEN has no effect through what is in front of the database.", {
+      cause,
+      next: "Connect to PostgreSQL itself, or let the pooler work in session mode (pgbouncer: pool_mode = session).",
+    });
+  } finally {
+    for (const client of [listener, notifier]) void client.end().catch(() => {});
+  }
+}
+
 /** @throws PipelineError `internal` with what the database says. */
 export function unusable(cause: unknown): never {
   if (cause instanceof PipelineError) throw cause;
   const why = cause instanceof Error ? cause.message : String(cause);
   throw new PipelineError("internal", `The database can't be used: ${why}.`, {
     cause,
-    next: "Check the URL of --database, and that its user may create tables.",
+    next: advice.find(([what]) => what.test(why))?.[1] ?? defaultAdvice,
   });
 }
+
+const defaultAdvice = "Check the URL of --database, and that its user may create tables.";
+const advice: readonly (readonly [RegExp, string])[] = [
+  [
+    /^Invalid URL/,
+    "Name one host, and percent-encode what is special in the password, such as `/` and `#`, or put it into PGPASSWORD.",
+  ],
+  [/lock timeout/, "Something else uses its tables, such as a backup. Start again once that is over."],
+  [/password must be a/, "It asks for a password: put it into PGPASSWORD, or into the URL of --database."],
+  [
+    /certificate/,
+    "Name its authority's certificate in the URL of --database, `sslmode=verify-full&sslrootcert=<file>`, or trust any with `sslmode=require`.",
+  ],
+];
 
 /** A connection's socket, which is destroyed when it is silent for too long, if that `matters`. */
 export function socketThatEnds(matters: () => boolean): Socket {

@@ -7,7 +7,7 @@ import type { Log } from "../../machine/log.ts";
 import { EventBus } from "../../service/store/eventBus.ts";
 import type { Database } from "../../service/store/tables.ts";
 import { channel, notify, payloadOf, type TeamEvent } from "./notify.ts";
-import { sessionSettings, socketThatEnds } from "./openPostgres.ts";
+import { connectionString, sessionSettings, socketThatEnds } from "./openPostgres.ts";
 import { beatMilliseconds, endServer, sayAlive } from "./servers.ts";
 
 const ringSchema = z.discriminatedUnion("kind", [
@@ -122,7 +122,7 @@ export class PostgresBus extends EventBus {
   async #connect(): Promise<Connection> {
     const { url, clock, instance, objectStore } = this.#deps;
     const client = new pg.Client({
-      connectionString: url,
+      connectionString: connectionString(url),
       keepAlive: true,
       // It is never silent for long: a heartbeat is sent all the time.
       stream: () => socketThatEnds(() => true),

@@ -144,6 +144,15 @@ describe("the client of a service", () => {
       });
     }
 
+    it("tells what a proxy finds too large from what the service does", async () => {
+      const error = await thrown(
+        (_, response) => response.writeHead(413, { "content-type": "text/html" }).end("<h1>413</h1>"),
+        (client) => client.run("run_1", signal),
+      );
+      assert.equal(error.type, "payload-too-large");
+      assert.match(error.next, /in front of the service.*client_max_body_size/);
+    });
+
     const shapes: [string, number, unknown, string, RegExp][] = [
       [
         "a problem of RFC 9457",

@@ -96,9 +96,15 @@ describe("what a web page could send to the service", () => {
     assert.equal(await status(`origin: ${origin}`, "origin: https://evil.example"), 403);
 
     assert.equal(await status("sec-fetch-site: same-origin"), 200);
+    assert.equal(await status("sec-fetch-site: same-origin", "origin: https://behind.a.proxy.example"), 200);
+    assert.equal(await status("sec-fetch-site: same-origin, cross-site", `origin: ${foreign[1]}`), 403);
+    const rebound = "origin: http://evil.example";
+    const lines = ["GET /healthz HTTP/1.1", "host: evil.example", rebound, "sec-fetch-site: same-origin"];
+    assert.equal((await ask(service.url, ...lines)).status, 403);
     assert.equal(await status("sec-fetch-site: none"), 200);
     for (const site of ["cross-site", "same-site"]) {
       const from = `sec-fetch-site: ${site}`;
+      assert.equal(await status(from, `origin: ${origin}`), 403, site);
       assert.equal(await status(from), 403, site);
       assert.equal(await status(from, "sec-fetch-mode: no-cors", "sec-fetch-dest: image"), 403);
       assert.equal(await status(from, "sec-fetch-mode: navigate", "sec-fetch-dest: iframe"), 403);

@@ -43,6 +43,16 @@ describe("the headers of replies", () => {
     for (const { body } of replies) await body?.cancel();
   });
 
+  it("let no proxy keep a stream's pieces back", async () => {
+    await using service = await startedService();
+    const { secret } = await service.member();
+    for (const method of ["GET", "HEAD"]) {
+      const reply = await service.fetch("/api/events", { method, headers: { "x-api-key": secret } });
+      assert.equal(reply.headers.get("x-accel-buffering"), "no");
+      await reply.body?.cancel();
+    }
+  });
+
   it("tell the day's runs on the org, on a start and on both refusals", async () => {
     const clock = new FakeClock("2026-03-04T22:46:39Z");
     await using service = await startedService({ clock });

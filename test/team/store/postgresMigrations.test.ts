@@ -43,6 +43,23 @@ describe("the tables on PostgreSQL", function () {
     assert.deepEqual(rows, [{ version: 5, orgs: "1" }]);
   });
 
+  it("hold nobody up while somebody else uses one of them, and are changed once that is over", async () => {
+    await using empty = await emptyDatabase();
+    const { db } = empty;
+    await migratePostgres(db);
+    // As the version before left them.
+    await sql`drop table object_store, moved_runs`.execute(db);
+    await sql`alter table servers drop column object_store`.execute(db);
+    await sql`update schema_version set version = 4`.execute(db);
+    await db.transaction().execute(async (tx) => {
+      await sql`select id from servers`.execute(tx);
+      await assert.rejects(migratePostgres(db), /lock timeout/);
+      await sql`update servers set alive_until = 0`.execute(db);
+    });
+    await migratePostgres(db);
+    await sql`select object_store from servers`.execute(db);
+  });
+
   it("are left alone by a program that is older than they are", async () => {
     await using empty = await emptyDatabase();
     await migratePostgres(empty.db);
