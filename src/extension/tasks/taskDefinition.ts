@@ -4,6 +4,11 @@ import { projectFiles } from "../../project/pipelineFiles.ts";
 
 export const taskType = "pipeline";
 
+/** The folder that a task belongs to; undefined for a task of the workspace or of the user. */
+export function folderOf({ scope }: Task): WorkspaceFolder | undefined {
+  return typeof scope === "object" ? scope : undefined;
+}
+
 export interface TaskProviderDeps {
   /** The window's folders on this machine; none in a workspace that isn't trusted. */
   readonly folders: () => readonly WorkspaceFolder[];
@@ -16,6 +21,7 @@ export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
   return {
     provideTasks: async (): Promise<Task[]> => {
       const seen = new Set<string>();
+      const names = new Set<string>();
       const tasks: Task[] = [];
       for (const folder of folders()) {
         const project = await findProject(folder.uri.fsPath);
@@ -23,7 +29,10 @@ export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
         if (project === undefined || seen.has(project.root)) continue;
         seen.add(project.root);
         for (const [name, files] of Map.groupBy(await projectFiles(project.root), (file) => file.name)) {
-          const task = makeTask({ type: taskType, pipeline: name }, folder, name);
+          // Tasks of equal definitions are one to the editor: an earlier folder may have a pipeline of this name.
+          const others = names.has(name) ? { project: project.name } : {};
+          names.add(name);
+          const task = makeTask({ type: taskType, pipeline: name, ...others }, folder, name);
           task.detail = files.map(({ path }) => path).join(", ");
           tasks.push(task);
         }
@@ -31,7 +40,6 @@ export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
       return tasks;
     },
     /** A task of a `tasks.json`, whose definition stays as it is written. */
-    resolveTask: ({ definition, scope, name }: Task): Task =>
-      makeTask(definition, typeof scope === "object" ? scope : undefined, name),
+    resolveTask: (task: Task): Task => makeTask(task.definition, folderOf(task), task.name),
   };
 }
