@@ -1,5 +1,7 @@
+import { realpath } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
 import { pipelineFileName } from "../project/projectFile.ts";
 import { isLoopback } from "./service/baseUrl.ts";
@@ -7,8 +9,9 @@ import type { ServiceClient } from "./service/client.ts";
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
 export interface LocalProject {
+  /** The folder's, also of one that was opened by a link to it. */
   readonly name: string;
-  /** Absolute. */
+  /** Absolute, as it was opened. */
   readonly root: string;
 }
 
@@ -17,11 +20,18 @@ export async function findProject(folder: string): Promise<LocalProject | undefi
   return nearest(resolve(folder), pipelineFileName);
 }
 
+/** The projects of several folders in their order, each once, also where a link gives one two names. */
+export async function findProjects(folders: readonly string[]): Promise<LocalProject[]> {
+  const found = (await Promise.all(folders.map(findProject))).filter((project) => project !== undefined);
+  const places = await Promise.all(found.map(({ root }) => placeOf(root)));
+  return found.filter((_, index) => places.indexOf(places[index] ?? "") === index);
+}
+
 /** Those of pipeline files, and what is meant for one. */
 const anyYaml = /^[^.].*\.ya?ml$/is;
 
 async function nearest(root: string, fileName: RegExp): Promise<LocalProject | undefined> {
-  if ((await filesOf(root, fileName)).length > 0) return { name: basename(root), root };
+  if ((await filesOf(root, fileName)).length > 0) return { name: basename(await placeOf(root)), root };
   const parent = dirname(root);
   return parent === root ? undefined : nearest(parent, fileName);
 }
@@ -69,11 +79,18 @@ export async function registerProject(
 ): Promise<LocalProject> {
   if (!isLoopback(client.baseUrl)) return project;
   try {
-    return await client.putProject(project.name, project.root, signal);
+    const { name } = await client.putProject(project.name, await placeOf(project.root), signal);
+    return { name, root: project.root };
   } catch (error) {
     if (error instanceof PipelineError && !thrownTypes.has(error.type)) return project;
     throw error;
   }
+}
+
+/** A folder without links, so that every face and window knows a project by one name. */
+async function placeOf(folder: string): Promise<string> {
+  // Not the promises' own, which on Windows gives a mapped drive's share, where no shell can work.
+  return promisify(realpath)(folder).catch(() => folder);
 }
 
 const thrownTypes: ReadonlySet<string> = new Set([

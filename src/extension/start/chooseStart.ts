@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { findProject, type LocalProject } from "../../client/project.ts";
+import { findProjects, type LocalProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
@@ -143,13 +143,9 @@ async function registeredProjects(
   folders: readonly string[],
   { projectNames }: ChooseStartDeps,
 ): Promise<LocalProject[]> {
-  const found = await Promise.all(folders.map(findProject));
-  const projects = new Map(
-    found.flatMap((project) => (project === undefined ? [] : [[project.root, project] as const])),
-  );
   const known: LocalProject[] = [];
   // One after the other, so that of two folders of one name the same one always comes first.
-  for (const project of projects.values()) known.push(await projectNames.register(client, project));
+  for (const project of await findProjects(folders)) known.push(await projectNames.register(client, project));
   return known;
 }
 
