@@ -1,7 +1,6 @@
-import { realpath } from "node:fs";
+import { realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { promisify } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
 import { pipelineFileName } from "../project/projectFile.ts";
 import { isLoopback } from "./service/baseUrl.ts";
@@ -23,7 +22,7 @@ export async function findProject(folder: string): Promise<LocalProject | undefi
 /** The projects of several folders in their order, each once, also where a link gives one two names. */
 export async function findProjects(folders: readonly string[]): Promise<LocalProject[]> {
   const found = (await Promise.all(folders.map(findProject))).filter((project) => project !== undefined);
-  const places = await Promise.all(found.map(({ root }) => placeOf(root)));
+  const places = found.map(({ root }) => placeOf(root));
   return found.filter((_, index) => places.indexOf(places[index] ?? "") === index);
 }
 
@@ -31,7 +30,7 @@ export async function findProjects(folders: readonly string[]): Promise<LocalPro
 const anyYaml = /^[^.].*\.ya?ml$/is;
 
 async function nearest(root: string, fileName: RegExp): Promise<LocalProject | undefined> {
-  if ((await filesOf(root, fileName)).length > 0) return { name: basename(await placeOf(root)), root };
+  if ((await filesOf(root, fileName)).length > 0) return { name: basename(placeOf(root)), root };
   const parent = dirname(root);
   return parent === root ? undefined : nearest(parent, fileName);
 }
@@ -79,7 +78,7 @@ export async function registerProject(
 ): Promise<LocalProject> {
   if (!isLoopback(client.baseUrl)) return project;
   try {
-    const { name } = await client.putProject(project.name, await placeOf(project.root), signal);
+    const { name } = await client.putProject(project.name, placeOf(project.root), signal);
     return { name, root: project.root };
   } catch (error) {
     if (error instanceof PipelineError && !thrownTypes.has(error.type)) return project;
@@ -88,9 +87,13 @@ export async function registerProject(
 }
 
 /** A folder without links, so that every face and window knows a project by one name. */
-async function placeOf(folder: string): Promise<string> {
-  // Not the promises' own, which on Windows gives a mapped drive's share, where no shell can work.
-  return promisify(realpath)(folder).catch(() => folder);
+function placeOf(folder: string): string {
+  try {
+    // Not the native one, which on Windows gives a mapped drive's share, where no shell can work.
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
 }
 
 const thrownTypes: ReadonlySet<string> = new Set([
