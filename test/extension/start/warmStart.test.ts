@@ -25,7 +25,7 @@ async function windowOf(service: Awaited<ReturnType<typeof startedService>>) {
   const { signal } = ended;
   const session = new Session({
     target: () => ({ kind: "embedded" }),
-    keys: { get: async () => undefined },
+    keys: { keyFor: async () => undefined },
     embedded: async () => {
       asked.push("GET /healthz");
       return {
