@@ -1,4 +1,4 @@
-import { readdir as readdirAndCall } from "node:fs";
+import { readdir as readdirAndCall, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
@@ -11,8 +11,9 @@ const readdir = promisify(readdirAndCall);
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
 export interface LocalProject {
+  /** The folder's, also of one that was opened by a link to it. */
   readonly name: string;
-  /** Absolute. */
+  /** Absolute, as it was opened. */
   readonly root: string;
 }
 
@@ -21,11 +22,18 @@ export async function findProject(folder: string): Promise<LocalProject | undefi
   return nearest(resolve(folder), pipelineFileName);
 }
 
+/** The projects of several folders, in order; each once, even if a link gives it a second name. */
+export async function findProjects(folders: readonly string[]): Promise<LocalProject[]> {
+  const found = (await Promise.all(folders.map(findProject))).filter((project) => project !== undefined);
+  const places = found.map(({ root }) => placeOf(root));
+  return found.filter((_, index) => places.indexOf(places[index] ?? "") === index);
+}
+
 /** The names of pipeline files, and names that were probably meant as such. */
 const anyYaml = /^[^.].*\.ya?ml$/is;
 
 async function nearest(root: string, fileName: RegExp): Promise<LocalProject | undefined> {
-  if ((await filesOf(root, fileName)).length > 0) return { name: basename(root), root };
+  if ((await filesOf(root, fileName)).length > 0) return { name: basename(placeOf(root)), root };
   const parent = dirname(root);
   return parent === root ? undefined : nearest(parent, fileName);
 }
@@ -73,10 +81,21 @@ export async function registerProject(
 ): Promise<LocalProject> {
   if (!isLoopback(client.baseUrl)) return project;
   try {
-    return await client.putProject(project.name, project.root, signal);
+    const { name } = await client.putProject(project.name, placeOf(project.root), signal);
+    return { name, root: project.root };
   } catch (error) {
     if (error instanceof PipelineError && !thrownTypes.has(error.type)) return project;
     throw error;
+  }
+}
+
+/** A folder without links, so that every face and window knows a project by one name. */
+function placeOf(folder: string): string {
+  try {
+    // Not the native one, which on Windows gives a mapped drive's share, where no shell can work.
+    return realpathSync(folder);
+  } catch {
+    return folder;
   }
 }
 

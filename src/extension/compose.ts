@@ -3,7 +3,7 @@ import { t, config as useTranslation } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
 import type { ConnectDeps } from "../client/embedded/startEmbedded.ts";
-import { findProject } from "../client/project.ts";
+import { findProjects } from "../client/project.ts";
 import { describeError } from "../contract/errors.ts";
 import type { fromFailedStep } from "../contract/fromStep.ts";
 import type { Run } from "../contract/run.ts";
@@ -314,8 +314,8 @@ function cliPath(): string | undefined {
 
 /** Loads its code only when needed, since the parser of pipeline files is large. */
 async function goOnAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
-  const found = isTrusted() ? await Promise.all(localFolders().map((folder) => findProject(folder))) : [];
-  const root = found.find((project) => project?.name === run.project)?.root;
+  const found = isTrusted() ? await findProjects(localFolders()) : [];
+  const root = found.find(({ name }) => name === run.project)?.root;
   return (await import("../project/goOnAt.ts")).goOnAt(run, root);
 }
 

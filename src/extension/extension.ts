@@ -3,6 +3,7 @@ import { mcpServers } from "./agents/mcpServers.ts";
 import { commands } from "./commands/commands.ts";
 import type { ComposedWindow } from "./compose.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
+import type { pipelineTasks } from "./tasks/pipelineTasks.ts";
 import { registerTreeViews } from "./views/treeViews.ts";
 import { holdsPipelines, watchNeeds } from "./window/activation.ts";
 import { Shutdown } from "./window/shutdown.ts";
@@ -56,13 +57,16 @@ export function activate(context: vscode.ExtensionContext): void {
       use(({ perform, commandDeps }) => perform(id, () => command(commandDeps, ...args)));
     own(vscode.commands.registerCommand(id, run));
   }
-  const provider = async () => {
-    const { pipelineTasks } = await import("./tasks/pipelineTasks.ts");
+  let providing: Promise<ReturnType<typeof pipelineTasks>> | undefined;
+  const provider = () => {
     const deps = async () => {
       support();
       return (await load()).commandDeps;
     };
-    return pipelineTasks(deps, shutdown, signal);
+    providing ??= import("./tasks/pipelineTasks.ts").then((tasks) =>
+      tasks.pipelineTasks(deps, shutdown, own, signal),
+    );
+    return providing;
   };
   own(
     vscode.tasks.registerTaskProvider("pipeline", {

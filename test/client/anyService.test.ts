@@ -439,7 +439,7 @@ describe(`the window's connection to any service that has what is given (${gener
         const { clock, counted, service } = served;
         const session = new Session({
           target: () => ({ kind: "remote", baseUrl: new URL(`${service.origin}/`) }),
-          keys: { get: async () => testKey },
+          keys: { keyFor: async () => ({ key: testKey }) },
           embedded: () => assert.fail("no embedded service is wanted here"),
           log: { info: () => {}, warn: () => {} },
           random: () => 0.5,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { findProject, registerProject } from "../../src/client/project.ts";
+import { findProject, findProjects, registerProject } from "../../src/client/project.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
 import { FakeClock } from "../clock/fakeClock.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
@@ -45,7 +45,37 @@ describe("a project", () => {
   });
 });
 
+describe("the projects of several folders", () => {
+  it("are each there once, also a project that is opened by a link too, under its folder's name", async () => {
+    await using folder = await TemporaryFolder.make();
+    const [lamps, link, other] = ["lamps", "link", "other"].map((name) => join(folder.path, name));
+    assert(lamps !== undefined && link !== undefined && other !== undefined);
+    for (const root of [lamps, other]) {
+      await mkdir(join(root, "pipelines"), { recursive: true });
+      await writeFile(join(root, "pipelines/a.yaml"), "");
+    }
+    await symlink(lamps, link, "junction");
+    assert.deepEqual(await findProjects([link, lamps, join(lamps, "pipelines"), other, folder.path]), [
+      { name: "lamps", root: link },
+      { name: "other", root: other },
+    ]);
+  });
+});
+
 describe("telling the service of a project", () => {
+  it("tells where a folder lies that was opened by a link, and keeps it as it was opened", async () => {
+    await using folder = await TemporaryFolder.make();
+    const link = join(folder.path, "link");
+    await mkdir(join(folder.path, "lamps"));
+    await symlink(join(folder.path, "lamps"), link, "junction");
+    const there = { name: "lamps-2", root: join(folder.path, "lamps") };
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 200, there));
+    const opened = { name: "lamps", root: link };
+    const known = await registerProject(service.client(new FakeClock()), opened, never);
+    assert.deepEqual(known, { name: "lamps-2", root: link });
+    assert.deepEqual(JSON.parse(service.asked[0]?.body ?? ""), { root: there.root });
+  });
+
   const project = { name: "two words", root: "/home/me/two words" };
 
   it("sends its root to a service on this machine", async () => {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import { findProject } from "../../client/project.ts";
+import { findProject, findProjects } from "../../client/project.ts";
 import { ObservableValue } from "../window/observable.ts";
 
 /** A project of the window: a folder with `pipelines/`, or one that would hold it. */
@@ -8,6 +8,8 @@ export interface FileProject {
   readonly root: vscode.Uri;
   /** The folder's name; a service may know the project by another. */
   readonly name: string;
+  /** Whether another folder of the window leads to it too, under which its unopened files are read. */
+  readonly isRepeated: boolean;
 }
 
 /** The projects of the window's folders, each once. A folder inside a project belongs to it, as for the tool. */
@@ -20,9 +22,17 @@ export class FileProjects implements vscode.Disposable {
     const look = this.#refreshCount;
     const folders = vscode.workspace.workspaceFolders ?? [];
     const found = await Promise.all(folders.map(({ uri }) => projectAt(uri)));
+    const projects = [...new Map(found.map((project) => [project.root.toString(), project])).values()];
+    const local = projects.filter(({ root }) => root.scheme === "file").map(({ root }) => root.fsPath);
+    const first = new Set((await findProjects(local)).map(({ root }) => root));
     // A later refresh has begun.
     if (look !== this.#refreshCount) return;
-    this.current.set([...new Map(found.map((project) => [project.root.toString(), project])).values()]);
+    this.current.set(
+      projects.map((project) => ({
+        ...project,
+        isRepeated: project.isFound && !first.has(project.root.fsPath),
+      })),
+    );
   }
 
   /** The project of a pipeline file; undefined for any other file. */
@@ -40,11 +50,11 @@ export class FileProjects implements vscode.Disposable {
   }
 }
 
-async function projectAt(folder: vscode.Uri): Promise<FileProject> {
+async function projectAt(folder: vscode.Uri) {
   // Folders elsewhere are not searched.
   const found = folder.scheme === "file" ? await findProject(folder.fsPath) : undefined;
   const root = found === undefined || found.root === folder.fsPath ? folder : vscode.Uri.file(found.root);
-  return { root, name: found?.name ?? basename(folder.path) };
+  return { root, name: found?.name ?? basename(folder.path), isFound: found !== undefined };
 }
 
 /** Whether a file is `pipelines/<name>.yaml` directly below the project's root. */

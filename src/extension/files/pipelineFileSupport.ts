@@ -196,7 +196,7 @@ export class PipelineFileSupport implements vscode.Disposable {
       return;
     }
     // Unopened files are read only in a trusted workspace, as in the Pipelines view.
-    if (project === undefined || uri.scheme !== "file" || !vscode.workspace.isTrusted) {
+    if (!project || project.isRepeated || uri.scheme !== "file" || !vscode.workspace.isTrusted) {
       this.#problems.remove(uri.toString());
       return;
     }

@@ -74,11 +74,6 @@ export class ServiceChoice {
     return ofOrigin.find(({ name }) => name === chosen?.name) ?? ofOrigin[0];
   }
 
-  /** The text of the key that {@link keyFor} returns. */
-  async get(origin: string): Promise<string | undefined> {
-    return (await this.keyFor(origin))?.key;
-  }
-
   /** Chooses a key and its service for this workspace; `own` is this machine's service with its own token. */
   async choose(key: StoredKey | "own"): Promise<void> {
     if (key === "own") return this.#store({ kind: "own" });

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
-import { resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../machine/clock.ts";
-import { isInside } from "../../project/projectFile.ts";
+import { isInside, pipelineFileName } from "../../project/projectFile.ts";
 
 /** A part of a line that may name a position in a file of the run's project. */
 export interface FileLink {
@@ -72,6 +72,10 @@ function pathStart(text: string, from: number, end: number): number {
   return isDrive && start - 2 >= from && /[\\/]/.test(text.charAt(start)) ? start - 2 : start;
 }
 
+function isPipelineFile(path: string): boolean {
+  return dirname(path) === "pipelines" && pipelineFileName.test(basename(path));
+}
+
 /** In milliseconds. Short, since a run may create files. */
 const cacheTime = 10_000;
 const mostKnown = 1_000;
@@ -84,10 +88,15 @@ export function projectFilesIn(root: string, clock: Clock) {
     // It would access a network share, which no log may cause.
     if (/^[\\/]{2}/.test(named) || named.includes("\0")) return undefined;
     const path = resolve(root, sep === "/" ? named.replaceAll("\\", "/") : named);
-    if (!isInside(root, path)) return undefined;
     try {
-      const [real, realRoot] = await Promise.all([realpath(path), realpath(root)]);
-      return isInside(realRoot, real) && (await stat(real)).isFile() ? path : undefined;
+      const realRoot = await realpath(root);
+      // A program names its files as they lie, and the window may have opened the project by a link.
+      const opened = isInside(realRoot, path) ? join(root, relative(realRoot, path)) : path;
+      if (!isInside(root, opened)) return undefined;
+      const real = await realpath(opened);
+      // A project's pipeline files may lie elsewhere.
+      const isOwn = isInside(realRoot, real) || isPipelineFile(relative(root, opened));
+      return isOwn && (await stat(real)).isFile() ? opened : undefined;
     } catch {
       return undefined;
     }

@@ -56,8 +56,8 @@ function missingKey(origin: string): PipelineError {
 
 export interface ServiceInUseDeps {
   readonly target: () => Target;
-  /** The entered key in use for an origin. */
-  readonly keys: { get(origin: string): Thenable<string | undefined> };
+  /** What knows the entered key in use for an origin. */
+  readonly keys: { keyFor(origin: string): Thenable<{ readonly key: string } | undefined> };
 }
 
 export type ServiceInUse = Awaited<ReturnType<typeof findServiceInUse>>;
@@ -67,7 +67,7 @@ export async function findServiceInUse({ target, keys }: ServiceInUseDeps) {
   const where = target();
   // The same text for the same service.
   const address = where.kind === "remote" ? where.baseUrl.href : where.kind;
-  const key = where.kind === "invalid" ? undefined : await keys.get(originOf(where));
+  const key = where.kind === "invalid" ? undefined : (await keys.keyFor(originOf(where)))?.key;
   return { where, address, key };
 }
 

@@ -1,14 +1,12 @@
 import { basename, dirname } from "node:path";
 import { t } from "@vscode/l10n";
 import type { QuickPickItem, window as vscodeWindow } from "vscode";
-import { findProject, type LocalProject } from "../../client/project.ts";
+import { findProjects, type LocalProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
-import { declaredInputs } from "../../pipeline/inputs.ts";
-import { formatProblem } from "../../pipeline/mistakes/problem.ts";
-import { checkedFiles } from "../../project/pipelineFiles.ts";
+import { listedFiles } from "../../project/pipelineFiles.ts";
 import { FileProblem, Untrusted } from "../announce/problemNotice.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
@@ -144,13 +142,9 @@ async function registeredProjects(
   folders: readonly string[],
   { projectNames }: ChooseStartDeps,
 ): Promise<LocalProject[]> {
-  const found = await Promise.all(folders.map(findProject));
-  const projects = new Map(
-    found.flatMap((project) => (project === undefined ? [] : [[project.root, project] as const])),
-  );
   const known: LocalProject[] = [];
   // One after the other, so that of two folders of the same name the same one always comes first.
-  for (const project of projects.values()) known.push(await projectNames.register(client, project));
+  for (const project of await findProjects(folders)) known.push(await projectNames.register(client, project));
   return known;
 }
 
@@ -176,17 +170,18 @@ async function localPipelines(
   projects: readonly LocalProject[],
   hasProblems: boolean,
 ): Promise<PipelineEntry[]> {
-  const files = await Promise.all(
+  const lists = await Promise.all(
     projects.map(async ({ name: project, root }) =>
-      (await checkedFiles(root)).map(({ name, path, parsed }): PipelineEntry => {
-        const entry = { name, project, path };
-        if (parsed.kind === "valid") return { ...entry, inputs: declaredInputs(parsed.pipeline) };
-        if (!hasProblems) return entry;
-        return { ...entry, problem: parsed.problems.map((each) => formatProblem(path, each)).join("\n") };
-      }),
+      (await listedFiles(root)).map(
+        (file): PipelineEntry =>
+          // A service elsewhere may know the pipeline by another file, and its inputs.
+          file.problem === undefined || hasProblems
+            ? { ...file, project }
+            : { name: file.name, path: file.path, project },
+      ),
     ),
   );
-  return files.flat();
+  return lists.flat();
 }
 
 function toChosenStart(

@@ -34,8 +34,8 @@ const env = { TERM_PROGRAM: "vscode" };
 
 /**
  * Runs a task like `pipeline run <name> --log`, with the window's connection to the service.
- * @param folder the task's folder, whose project is used unless the definition names one; undefined for a task of a workspace or
- * of the user, for which the window's first project with the pipeline is used.
+ * @param folder the task's folder, whose project is used unless the definition names another; undefined for a task of a workspace
+ * or of the user, for which the window's first project with the pipeline is used.
  * @returns the tool's exit code (contract: "The command-line tool"). Never rejects.
  */
 export async function runTask(
@@ -69,10 +69,13 @@ async function run(
   const { pipeline, project } = readStart(definition);
   const stop = new AbortController();
   const interrupted = anySignal([io.interrupted, stop.signal]);
-  const own = folder === undefined || project !== undefined ? undefined : await findProject(folder);
+  const found = folder === undefined ? undefined : await findProject(folder);
+  const own = project === undefined || project === found?.name ? found : undefined;
   const folders = own === undefined ? deps.folders : () => [own.root];
   const choosing = { ...deps, folders, signal: interrupted, takesFirst: true };
-  const chosen = await chooseStart(choosing, t("Run Pipeline"), definition);
+  // The service may know the folder's own project by another name.
+  const given = own === undefined ? definition : { ...definition, project: undefined };
+  const chosen = await chooseStart(choosing, t("Run Pipeline"), given);
   if (chosen === undefined) {
     output.note(t("Nothing was started: the inputs of {0} were not given.", pipeline));
     return exitCodes.interrupted;

@@ -1,8 +1,13 @@
 import type { Task, TaskDefinition, WorkspaceFolder } from "vscode";
-import { findProject } from "../../client/project.ts";
+import { findProject, findProjects } from "../../client/project.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 
 export const taskType = "pipeline";
+
+/** The folder that a task belongs to; undefined for a task of the workspace or of the user. */
+export function folderOf({ scope }: Task): WorkspaceFolder | undefined {
+  return typeof scope === "object" ? scope : undefined;
+}
 
 export interface TaskProviderDeps {
   /** The window's folders on this machine; none in an untrusted workspace. */
@@ -15,15 +20,19 @@ export interface TaskProviderDeps {
 export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
   return {
     provideTasks: async (): Promise<Task[]> => {
-      const seen = new Set<string>();
+      const projects = await findProjects(folders().map(({ uri }) => uri.fsPath));
+      const roots = new Set(projects.map(({ root }) => root));
+      const names = new Set<string>();
       const tasks: Task[] = [];
       for (const folder of folders()) {
         const project = await findProject(folder.uri.fsPath);
         // Two folders may belong to one project.
-        if (project === undefined || seen.has(project.root)) continue;
-        seen.add(project.root);
+        if (project === undefined || !roots.delete(project.root)) continue;
         for (const [name, files] of Map.groupBy(await projectFiles(project.root), (file) => file.name)) {
-          const task = makeTask({ type: taskType, pipeline: name }, folder, name);
+          // Tasks of equal definitions are one to the editor: an earlier folder may have a pipeline of this name.
+          const others = names.has(name) ? { project: project.name } : {};
+          names.add(name);
+          const task = makeTask({ type: taskType, pipeline: name, ...others }, folder, name);
           task.detail = files.map(({ path }) => path).join(", ");
           tasks.push(task);
         }
@@ -31,7 +40,6 @@ export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
       return tasks;
     },
     /** A task from `tasks.json`, whose definition is kept as written. */
-    resolveTask: ({ definition, scope, name }: Task): Task =>
-      makeTask(definition, typeof scope === "object" ? scope : undefined, name),
+    resolveTask: (task: Task): Task => makeTask(task.definition, folderOf(task), task.name),
   };
 }

@@ -1,3 +1,5 @@
+import { lstat, realpath } from "node:fs/promises";
+import { join } from "node:path";
 import * as vscode from "vscode";
 
 /** In milliseconds: a checkout changes many files at once. */
@@ -11,7 +13,8 @@ const secondLookTime = 1000;
 /** Calls back, once for changes that come together and once a moment later, when folders, trust or pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
-  const calmly = gathered(onChange);
+  const roots = () => (workspace.workspaceFolders ?? []).map(({ uri }) => uri);
+  const calmly = gathered(roots, onChange);
   return vscode.Disposable.from(
     calmly,
     workspace.onDidChangeWorkspaceFolders(calmly.tell),
@@ -36,7 +39,7 @@ export function watchProjectFiles(
   onChange: () => void,
   isNamed?: (uri: vscode.Uri) => boolean,
 ): vscode.Disposable {
-  const calmly = gathered(onChange);
+  const calmly = gathered(() => [root], onChange);
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, "**"));
   return vscode.Disposable.from(calmly, watching(watcher, calmly.tell, isNamed));
 }
@@ -65,23 +68,72 @@ function watching(
   );
 }
 
-/** Calls back once for all changes within the time, even while changes continue, and once more a moment later. */
-function gathered(onChange: () => void) {
+/**
+ * Calls back once for all changes within the time, even while changes continue, and once more a moment later.
+ * @param roots the folders whose links are followed.
+ */
+function gathered(roots: () => readonly vscode.Uri[], onChange: () => void) {
   let first: ReturnType<typeof setTimeout> | undefined;
   let second: ReturnType<typeof setTimeout> | undefined;
+  const tell = () => {
+    first ??= setTimeout(look, gatherTime);
+  };
+  const links = watchingLinks(roots, tell);
   const look = () => {
     first = undefined;
+    links.update();
     onChange();
     clearTimeout(second);
     second = setTimeout(onChange, secondLookTime);
   };
   return {
-    tell: () => {
-      first ??= setTimeout(look, gatherTime);
-    },
+    tell,
     dispose: () => {
+      links.dispose();
       clearTimeout(first);
       clearTimeout(second);
     },
   };
+}
+
+/**
+ * Watches where the roots' `pipelines` and `parts` lead that are links, which the editor's watchers don't follow: these folders
+ * alone, since what is below may be large.
+ */
+function watchingLinks(roots: () => readonly vscode.Uri[], onChange: () => void) {
+  const watched = new Map<string, vscode.Disposable>();
+  let isDisposed = false;
+  const update = async () => {
+    const local = roots().filter(({ scheme }) => scheme === "file");
+    const links = local.flatMap(({ fsPath }) => [join(fsPath, "pipelines"), join(fsPath, "parts")]);
+    const targets = new Set(await Promise.all(links.map(targetOf)));
+    if (isDisposed) return;
+    for (const [path, watching] of watched) {
+      if (targets.has(path)) continue;
+      watching.dispose();
+      watched.delete(path);
+    }
+    for (const path of targets) {
+      if (path === undefined || watched.has(path)) continue;
+      const pattern = new vscode.RelativePattern(vscode.Uri.file(path), "*");
+      watched.set(path, watching(vscode.workspace.createFileSystemWatcher(pattern), onChange));
+    }
+  };
+  void update();
+  return {
+    update: () => void update(),
+    dispose: () => {
+      isDisposed = true;
+      for (const watching of watched.values()) watching.dispose();
+    },
+  };
+}
+
+/** Where a link leads; undefined for what is none, or leads nowhere. */
+async function targetOf(path: string): Promise<string | undefined> {
+  try {
+    return (await lstat(path)).isSymbolicLink() ? await realpath(path) : undefined;
+  } catch {
+    return undefined;
+  }
 }

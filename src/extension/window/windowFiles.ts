@@ -1,5 +1,5 @@
 import type { Disposable } from "vscode";
-import { findProject, type LocalProject } from "../../client/project.ts";
+import { findProjects, type LocalProject } from "../../client/project.ts";
 import { ObservableValue } from "./observable.ts";
 
 /** The window's projects, or why it has none. */
@@ -88,8 +88,7 @@ export class WindowFiles implements Disposable {
     if (count === 0) return { kind: "no-folder" };
     if (local.length === 0) return { kind: "virtual" };
     if (!this.#deps.isTrusted()) return { kind: "untrusted" };
-    const found = (await Promise.all(local.map(findProject))).filter((project) => project !== undefined);
-    const [first, ...others] = new Map(found.map((project) => [project.root, project])).values();
+    const [first, ...others] = await findProjects(local);
     return first === undefined
       ? { kind: "no-pipelines" }
       : { kind: "pipelines", projects: [first, ...others] };

@@ -1,6 +1,6 @@
 // A program: builds the tests inside the extension host and runs them, in the VS Code from npm or a desktop one.
 //   node test/editor/inHost/run.ts [--desktop <version>]
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { aborted, format, parseArgs } from "node:util";
@@ -25,9 +25,11 @@ try {
   await using made = await TemporaryFolder.make("pipeline-runs-report");
   await using _working = { [Symbol.asyncDispose]: () => endProcessesOf(data.path) };
   const report = join(made.path, "report");
+  const workspaceFile = join(made.path, "tests.code-workspace");
+  await writeFile(workspaceFile, JSON.stringify({ folders: [{ path: workspace.path }] }));
   const suite = {
     module: await buildSuite(),
-    folder: workspace.path,
+    workspaceFile,
     env: { PIPELINE_DATA_DIR: data.path, [reportVariable]: report },
   };
   const { exitCode, output } = await (values.desktop === undefined
@@ -69,8 +71,8 @@ async function buildSuite(): Promise<string> {
 interface Suite {
   /** For `--extensionTestsPath`. */
   readonly module: string;
-  /** The workspace. */
-  readonly folder: string;
+  /** A file of a workspace with one folder, so that tests can add others without a new extension host. */
+  readonly workspaceFile: string;
   /** Changes to the environment of the extension host. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -83,9 +85,9 @@ interface Outcome {
 }
 
 /** Runs a suite inside the extension host of the VS Code from npm, with the extension as it lies built in the checkout. */
-async function runServed({ module, folder, env }: Suite, signal: AbortSignal): Promise<Outcome> {
-  await using editor = await servedEditor({ folder, env, smoke: true }, signal);
-  const { page, server } = editor;
+async function runServed({ module, workspaceFile, env }: Suite, signal: AbortSignal): Promise<Outcome> {
+  await using editor = await servedEditor({ env, smoke: true }, signal);
+  const { page, server, folder } = editor;
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   const written: string[] = [];
   // VS Code in a browser calls these two where a desktop one would exit and write to its output.
@@ -101,7 +103,7 @@ async function runServed({ module, folder, env }: Suite, signal: AbortSignal): P
     ["skipWelcome", "true"],
     ["skipReleaseNotes", "true"],
   ]);
-  await page.goto(server.address(folder, { payload }));
+  await page.goto(server.address(folder, { workspace: workspaceFile, payload }));
   const patience = anySignal([signal, AbortSignal.timeout(patienceMilliseconds)]);
   const exitCode = await Promise.race([
     ended,
@@ -117,7 +119,7 @@ async function runServed({ module, folder, env }: Suite, signal: AbortSignal): P
  * screen (a virtual one does on Linux), so it is for a contributor's machine and for public CI.
  * @param version a version, or "stable".
  */
-async function runDesktop({ module, folder, env }: Suite, version: string): Promise<Outcome> {
+async function runDesktop({ module, workspaceFile, env }: Suite, version: string): Promise<Outcome> {
   const { runTests } = await import("@vscode/test-electron");
   await using userData = await TemporaryFolder.make("pipeline-runs-desktop");
   await writeFirstSettings(userData.path, quietSettings);
@@ -127,7 +129,7 @@ async function runDesktop({ module, folder, env }: Suite, version: string): Prom
     extensionTestsPath: module,
     extensionTestsEnv: env,
     launchArgs: [
-      folder,
+      workspaceFile,
       `--user-data-dir=${userData.path}`,
       "--disable-extensions",
       "--disable-workspace-trust",

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { programPipeline } from "../../service/startedService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { until } from "../../until.ts";
 
 const type = "pipeline";
@@ -26,13 +27,14 @@ describe("pipelines as tasks of the editor", function () {
 
   /** Runs a task to its end. @returns its exit code. */
   async function ended(task: vscode.Task): Promise<number | undefined> {
-    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const exitCodes = new Map<vscode.TaskExecution, number | undefined>();
     const listening = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
-      if (execution.task.name === task.name) resolve(exitCode);
+      exitCodes.set(execution, exitCode);
     });
     try {
-      await vscode.tasks.executeTask(task);
-      return await promise;
+      const execution = await vscode.tasks.executeTask(task);
+      await until(async () => exitCodes.has(execution));
+      return exitCodes.get(execution);
     } finally {
       listening.dispose();
     }
@@ -45,7 +47,10 @@ describe("pipelines as tasks of the editor", function () {
   };
 
   it("are those of the window's folder, and finding them starts nothing", async () => {
-    const tasks = await vscode.tasks.fetchTasks({ type });
+    const tasks = await until(async () => {
+      const found = await vscode.tasks.fetchTasks({ type });
+      return found.length > 0 && found;
+    });
     assert.deepEqual(tasks.map(({ name }) => name).sort(), ["fails", "hello"]);
     for (const { problemMatchers, definition, source } of tasks) {
       assert.deepEqual(problemMatchers, [], "the editor marks the failed step by itself");
@@ -66,5 +71,75 @@ describe("pipelines as tasks of the editor", function () {
       problems().map(({ range, source }) => [range.start.line, source]),
       [[4, "Pipeline Runs"]],
     );
+  });
+
+  describe("of two folders that each have a pipeline of one name", () => {
+    let folders: readonly TemporaryFolder[] = [];
+    const changed = () =>
+      new Promise<void>((resolve) => {
+        const listening = vscode.workspace.onDidChangeWorkspaceFolders(() => {
+          listening.dispose();
+          resolve();
+        });
+      });
+
+    before(async () => {
+      folders = [await TemporaryFolder.make(), await TemporaryFolder.make()];
+      const tasks = [{ type, pipeline: "greet", label: "mine" }];
+      for (const { path } of folders) {
+        await mkdir(join(path, "pipelines"));
+        await mkdir(join(path, ".vscode"));
+        const script = "require('node:fs').appendFileSync('ran', '+')";
+        await writeFile(join(path, "pipelines/greet.yaml"), programPipeline(script));
+        await writeFile(join(path, ".vscode/tasks.json"), JSON.stringify({ version: "2.0.0", tasks }));
+      }
+      const added = folders.map(({ path }) => ({ uri: vscode.Uri.file(path) }));
+      const change = changed();
+      vscode.workspace.updateWorkspaceFolders(1, 0, ...added);
+      await change;
+    });
+    after(async () => {
+      const change = changed();
+      vscode.workspace.updateWorkspaceFolders(1, folders.length);
+      await change;
+      for (const each of folders) await each[Symbol.asyncDispose]();
+    });
+
+    const pathOf = ({ scope }: vscode.Task) => (typeof scope === "object" ? scope.uri.fsPath : undefined);
+    /** The folders' tasks, the first folder's first. */
+    const tasksOf = async (isMeant: (task: vscode.Task) => boolean) => {
+      const all = await vscode.tasks.fetchTasks();
+      return folders.flatMap(({ path }) => all.filter((task) => pathOf(task) === path && isMeant(task)));
+    };
+    /** How often each folder's pipeline has run since this was asked last. */
+    const runs = () =>
+      Promise.all(
+        folders.map(async ({ path }) => {
+          const ran = await readFile(join(path, "ran"), "utf8").catch(() => "");
+          await rm(join(path, "ran"), { force: true });
+          return ran.length;
+        }),
+      );
+
+    it("run the one of their own folder, one after the other and again", async () => {
+      const tasks = await tasksOf(() => true);
+      assert.equal(tasks.length, 3, "the second folder's `tasks.json` means any pipeline of the name");
+      for (const task of tasks) {
+        assert.equal(await ended(task), 0);
+        const own = folders.map(({ path }) => (path === pathOf(task) ? 1 : 0));
+        assert.deepEqual(await runs(), own, `${task.name} ${JSON.stringify(task.definition)}`);
+        await vscode.commands.executeCommand("workbench.action.tasks.reRunTask");
+        await until(async () => vscode.tasks.taskExecutions.length > 0);
+        await until(async () => vscode.tasks.taskExecutions.length === 0);
+        assert.deepEqual(await runs(), own, `again: ${task.name} ${JSON.stringify(task.definition)}`);
+      }
+    });
+
+    it("run each its own when they are begun at once", async () => {
+      const [first, second] = await tasksOf(() => true);
+      assert(first !== undefined && second !== undefined);
+      assert.deepEqual(await Promise.all([first, second, await named("hello")].map(ended)), [0, 0, 0]);
+      assert.deepEqual(await runs(), [1, 1]);
+    });
   });
 });

@@ -1,4 +1,5 @@
 import type { Locator, Page } from "playwright-core";
+import { pointElsewhere } from "./tooltip.ts";
 import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
 
 /** A view in the side bar, by its title: its rows, their buttons, and what it says when it is empty. */
@@ -42,9 +43,15 @@ export class TreeView {
     );
   }
 
+  /** The row, once no tooltip lies over it: that of a row that was clicked covers those below. */
+  async #clearRow(text: string | RegExp): Promise<Locator> {
+    await pointElsewhere(this.#page);
+    return this.waitForRow(text);
+  }
+
   /** Presses a button of the row, which shows once the mouse is over it. */
   async press(text: string | RegExp, button: string): Promise<void> {
-    const row = await this.waitForRow(text);
+    const row = await this.#clearRow(text);
     await row.hover();
     // A key that does the same stands behind the name.
     await row.locator(`.action-label[aria-label^="${button}"]`).click();
@@ -54,7 +61,7 @@ export class TreeView {
   async open(text: string | RegExp, shows: Locator): Promise<void> {
     const deadline = Date.now() + patienceMilliseconds;
     for (let timeout = 2000; ; timeout *= 2) {
-      await (await this.waitForRow(text)).click();
+      await (await this.#clearRow(text)).click();
       try {
         await shows.first().waitFor({ timeout });
         return;
@@ -72,7 +79,7 @@ export class TreeView {
     const deadline = Date.now() + patienceMilliseconds;
     // The editor drops a click on a row that it is just drawing anew.
     do {
-      await (await this.waitForRow(text)).locator(".monaco-tl-twistie").click();
+      await (await this.#clearRow(text)).locator(".monaco-tl-twistie").click();
       for (let look = 0; look < 10 && (await isFolded()) === before; look++)
         await this.#page.waitForTimeout(100);
     } while ((await isFolded()) === before && Date.now() < deadline);
@@ -80,7 +87,7 @@ export class TreeView {
 
   /** Chooses an entry of the row's context menu. */
   async choose(text: string | RegExp, entry: string): Promise<void> {
-    await (await this.waitForRow(text)).click({ button: "right" });
+    await (await this.#clearRow(text)).click({ button: "right" });
     const found = this.#page.locator(".monaco-menu .action-item").filter({ hasText: entry }).first();
     await found.waitFor();
     const deadline = Date.now() + patienceMilliseconds;

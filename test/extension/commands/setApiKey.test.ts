@@ -98,7 +98,7 @@ describe("setting an API key", () => {
       (await keys.list()).map(({ org }) => org?.orgName),
       ["Lamps", "Org 2"],
     );
-    assert.equal(await choice.get(service.origin), "plk_two");
+    assert.equal((await choice.keyFor(service.origin))?.key, "plk_two");
     session.dispose();
   });
 
@@ -123,7 +123,7 @@ describe("setting an API key", () => {
       (await keys.list()).map(({ key }) => key),
       ["plk_new"],
     );
-    assert.equal(await choice.get(service.origin), "plk_new");
+    assert.equal((await choice.keyFor(service.origin))?.key, "plk_new");
     session.dispose();
   });
 

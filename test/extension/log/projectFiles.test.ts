@@ -30,6 +30,24 @@ describe("the files of a run's project", () => {
     assert.equal(await find("src"), undefined);
   });
 
+  it("are found by their real paths, and opened as the window has the project, which may be by a link", async () => {
+    const opened = join(folder.path, "opened");
+    await symlink(root, opened, "junction");
+    const files = projectFilesIn(opened, systemClock);
+    for (const named of [join(root, "src/a.ts"), join(opened, "src/a.ts"), "src/a.ts"])
+      assert.equal(await files(named), join(opened, "src/a.ts"));
+    assert.equal(await files(join(folder.path, "secret.txt")), undefined);
+  });
+
+  it("are its pipeline files, also where their folder is a link to one elsewhere", async () => {
+    const elsewhere = join(folder.path, "elsewhere");
+    await mkdir(elsewhere);
+    for (const name of ["a.yaml", "secret.txt"]) await writeFile(join(elsewhere, name), "");
+    await symlink(elsewhere, join(root, "pipelines"), "junction");
+    assert.equal(await find("pipelines/a.yaml"), join(root, "pipelines/a.yaml"));
+    assert.equal(await find("pipelines/secret.txt"), undefined);
+  });
+
   it("are none outside of the folder, by whatever way a log names them", async () => {
     for (const named of [
       "../secret.txt",

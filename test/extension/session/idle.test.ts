@@ -14,7 +14,7 @@ const hour = 3600;
 function windowWith(deps: Pick<SessionDeps, "clock"> & Partial<SessionDeps>) {
   const session = new Session({
     target: () => ({ kind: "embedded" }),
-    keys: { get: async () => undefined },
+    keys: { keyFor: async () => undefined },
     embedded: () => Promise.reject(new Error("no embedded service is wanted here")),
     log: { info: () => {}, warn: () => {} },
     isFocused: new ObservableValue(false),
@@ -46,7 +46,7 @@ async function polled({ status = 200, events = 404 } = {}) {
     isFocused,
     fetch: activity.fetch,
     target: () => ({ kind: "remote", baseUrl }),
-    keys: { get: async () => testKey },
+    keys: { keyFor: async () => ({ key: testKey }) },
   });
   const asks = () => service.asked.filter(({ path }) => path === "/api/org").length;
   return {

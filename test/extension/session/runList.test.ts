@@ -35,7 +35,7 @@ describe("the list of runs", () => {
     await service.write("long", programPipeline(untilCancelled));
     const session = new Session({
       target: () => ({ kind: "remote", baseUrl: parseBaseUrl(service.url) }),
-      keys: { get: async () => secret },
+      keys: { keyFor: async () => ({ key: secret }) },
       embedded: () => Promise.reject(new Error("no embedded service is wanted here")),
       clock: systemClock,
       log,

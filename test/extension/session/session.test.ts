@@ -31,7 +31,7 @@ function reaching<Kind extends SessionState["kind"]>(
 function sessionWith(deps: Partial<SessionDeps>) {
   const session = new Session({
     target: () => ({ kind: "embedded" }),
-    keys: { get: async () => undefined },
+    keys: { keyFor: async () => undefined },
     embedded: () => Promise.reject(new Error("no embedded service is wanted here")),
     clock: systemClock,
     log: { info: () => {}, warn: () => {} },
@@ -52,7 +52,10 @@ describe("the window's connection to its service", () => {
     await using service = await startedService();
     const { client, secret } = await service.member();
     await service.write("long", programPipeline(untilCancelled));
-    using session = sessionWith({ target: remote(service.url), keys: { get: async () => secret } });
+    using session = sessionWith({
+      target: remote(service.url),
+      keys: { keyFor: async () => ({ key: secret }) },
+    });
     session.watch();
     assert.equal((await reaching(session.state, "live")).org.usage.runsToday, 0);
     const run = await started(client, "long");
@@ -66,7 +69,10 @@ describe("the window's connection to its service", () => {
   it("lets what comes later begin once the numbers are known, or why there are none", async () => {
     await using service = await startedService();
     const { secret } = await service.member();
-    using session = sessionWith({ target: remote(service.url), keys: { get: async () => secret } });
+    using session = sessionWith({
+      target: remote(service.url),
+      keys: { keyFor: async () => ({ key: secret }) },
+    });
     session.watch();
     assert.equal(session.state.value.kind, "connecting");
     await session.settled();
@@ -86,7 +92,10 @@ describe("the window's connection to its service", () => {
       origin: service.url,
       refused: false,
     });
-    using wrong = sessionWith({ target: remote(service.url), keys: { get: async () => "plr_wrong" } });
+    using wrong = sessionWith({
+      target: remote(service.url),
+      keys: { keyFor: async () => ({ key: "plr_wrong" }) },
+    });
     wrong.watch();
     assert.equal((await reaching(wrong.state, "no-key")).refused, true);
     await assert.rejects(without.connect(never), { type: "unauthorized", message: /no API key for/ });
@@ -97,7 +106,7 @@ describe("the window's connection to its service", () => {
     const { secret } = await service.member();
     using session = sessionWith({
       target: () => remote(service.url)(),
-      keys: { get: async () => secret },
+      keys: { keyFor: async () => ({ key: secret }) },
     });
     session.watch();
     await reaching(session.state, "live");
@@ -133,7 +142,7 @@ describe("the window's connection to its service", () => {
     let looked = 0;
     let key: string | undefined;
     using session = sessionWith({
-      keys: { get: async () => key },
+      keys: { keyFor: async () => (key === undefined ? undefined : { key }) },
       embedded: async () => {
         looked += 1;
         return { baseUrl: new URL(`${service.url}/`), apiKey: secret };
@@ -178,15 +187,15 @@ describe("the window's connection to its service", () => {
   });
 
   it("stays with nothing when it is stopped while it looks for the service", async () => {
-    const found = Promise.withResolvers<string>();
+    const found = Promise.withResolvers<{ key: string }>();
     using session = sessionWith({
       target: remote("https://runs.example"),
-      keys: { get: () => found.promise },
+      keys: { keyFor: () => found.promise },
       fetch: () => assert.fail("nothing is asked"),
     });
     session.watch();
     session.stop();
-    found.resolve("plk_key");
+    found.resolve({ key: "plk_key" });
     await turn();
     assert.equal(session.currentClient, undefined);
     assert.equal(session.hasEnteredKey, false);
@@ -198,7 +207,10 @@ describe("the window's connection to its service", () => {
       if (asked.path === "/api/org") sendJson(response, 200, { ...orgOnWire, usage: { "runs-today": used } });
       else response.writeHead(404).end("nothing here");
     });
-    using session = sessionWith({ target: remote(service.origin), keys: { get: async () => "plk_key" } });
+    using session = sessionWith({
+      target: remote(service.origin),
+      keys: { keyFor: async () => ({ key: "plk_key" }) },
+    });
     session.watch();
     const first = await reaching(session.state, "live");
     assert.equal(first.org.usage.runsToday, 7);
@@ -279,13 +291,13 @@ describe("the window's connection to its service", () => {
     await using first = await startedService();
     await using second = await startedService();
     const keys = new Map([
-      [first.url, (await first.key("member", "first")).secret],
-      [second.url, (await second.key("member", "second")).secret],
+      [first.url, { key: (await first.key("member", "first")).secret }],
+      [second.url, { key: (await second.key("member", "second")).secret }],
     ]);
     let url = first.url;
     using session = sessionWith({
       target: () => remote(url)(),
-      keys: { get: async (origin) => keys.get(origin) },
+      keys: { keyFor: async (origin) => keys.get(origin) },
     });
     session.watch();
     await reaching(session.state, "live", ({ org }) => org.orgName === "first");
@@ -303,7 +315,10 @@ describe("the window's connection to its service", () => {
       else if (asked.path === "/api/org") sendJson(response, 200, orgOnWire);
       else response.writeHead(404).end();
     });
-    using session = sessionWith({ target: remote(service.origin), keys: { get: async () => "plk_key" } });
+    using session = sessionWith({
+      target: remote(service.origin),
+      keys: { keyFor: async () => ({ key: "plk_key" }) },
+    });
     session.watch();
     assert.equal((await reaching(session.state, "no-key")).refused, true);
     refused = false;
@@ -321,7 +336,10 @@ describe("the window's connection to its service", () => {
       response.write(": nothing yet\n\n");
       await service.hold(systemClock, 120_000, gone);
     });
-    using session = sessionWith({ target: remote(service.origin), keys: { get: async () => "plk_key" } });
+    using session = sessionWith({
+      target: remote(service.origin),
+      keys: { keyFor: async () => ({ key: "plk_key" }) },
+    });
     session.watch();
     assert.equal((await reaching(session.state, "live")).org.usage.runsToday, 7);
   });

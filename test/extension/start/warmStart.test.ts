@@ -25,7 +25,7 @@ async function windowOf(service: Awaited<ReturnType<typeof startedService>>) {
   const { signal } = ended;
   const session = new Session({
     target: () => ({ kind: "embedded" }),
-    keys: { get: async () => undefined },
+    keys: { keyFor: async () => undefined },
     embedded: async () => {
       asked.push("GET /healthz");
       return {
@@ -91,6 +91,18 @@ describe("a start from the editor", () => {
     // The window's own connection reads the org and opens the events meanwhile.
     const own = window.asked.filter((each) => !/\/api\/(?:org|events)$/.test(each));
     assert.deepEqual(own, ["GET /healthz", project, "POST /api/runs"]);
+  });
+
+  it("is two requests in a connected window that has started nothing yet", async () => {
+    await using service = await startedService();
+    await service.write("hello", programPipeline(""));
+    using window = await windowOf(service);
+    window.session.watch();
+    await window.session.settled();
+    window.asked.length = 0;
+    await window.run();
+    const own = window.asked.filter((each) => !/\/api\/(?:org|events|runs\/.*)$/.test(each));
+    assert.deepEqual(own, [`PUT /api/projects/${service.project.name}`, "POST /api/runs"]);
   });
 
   it("is one request in a connected window", async () => {

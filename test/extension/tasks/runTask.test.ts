@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Stream } from "../../../src/cli/terminal/terminal.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
@@ -365,6 +365,26 @@ describe("a task that runs a pipeline", function () {
     const definition = { type: "pipeline", pipeline: "hello", project: service.project.name };
     assert.equal(await named.run(definition, other.project.root), 0);
     assert(named.read.lines.includes("found"));
+  });
+
+  it("means its folder's own project by that folder's name, whatever the service calls it", async () => {
+    await using service = await LoopbackService.listen(({ method }, response) =>
+      method === "POST" ? sendJson(response, 201, runOnWire()) : void response.writeHead(404).end(),
+    );
+    await using folder = await TemporaryFolder.make();
+    await mkdir(join(folder.path, "pipelines"));
+    await writeFile(join(folder.path, "pipelines/hello.yaml"), programPipeline(""));
+    const projectNames: RunTaskDeps["projectNames"] = {
+      register: async (_, { root }) => ({ name: "another", root }),
+    };
+    const task = taskOf(service.client(systemClock), { projectNames });
+    const definition = { type: "pipeline", pipeline: "hello", project: basename(folder.path) };
+    await task.run(definition, folder.path);
+    const sent = service.asked.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(body));
+    assert.deepEqual(
+      sent.map(({ project }) => project),
+      ["another"],
+    );
   });
 
   it("takes the window's first of two projects that have its pipeline, and asks nothing", async () => {

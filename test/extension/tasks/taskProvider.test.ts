@@ -38,6 +38,23 @@ describe("the tasks of a window", () => {
     );
   });
 
+  it("differ in their definitions where two projects have a pipeline of one name", async () => {
+    await using first = await TemporaryFolder.make();
+    await using second = await TemporaryFolder.make();
+    for (const { path } of [first, second]) {
+      await mkdir(join(path, "pipelines"));
+      await writeFile(join(path, "pipelines/a.yaml"), programPipeline(""));
+    }
+    const tasks = await providerOf(first.path, second.path).provideTasks();
+    assert.deepEqual(
+      tasks.map(({ name, definition }) => [name, definition]),
+      [
+        ["a", { type: "pipeline", pipeline: "a" }],
+        ["a", { type: "pipeline", pipeline: "a", project: basename(second.path) }],
+      ],
+    );
+  });
+
   it("are none without projects", async () => {
     await using empty = await TemporaryFolder.make();
     assert.deepEqual(await providerOf(empty.path).provideTasks(), []);
