@@ -105,7 +105,7 @@ function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
 }
 
 /**
- * Turns away requests that another site's page makes in a person's browser. `Sec-Fetch-Site` shows them best: `Origin` is
+ * Turns away requests that another site's page makes in a person's browser. `Sec-Fetch-Site` is the best evidence: `Origin` is
  * compared with `Host`, which proxies may change. Behind a load balancer that terminates TLS, the page's own origin is `https`.
  */
 function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {

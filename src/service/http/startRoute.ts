@@ -146,7 +146,7 @@ export async function requestRun<Env extends SignedIn>(
   if (outcome.kind !== "refused") {
     const { run } = outcome;
     try {
-      // Again: it may have waited long for its slot.
+      // Checked again: the start may have waited long for its slot.
       if (outcome.kind === "started") deps.machine?.refuseUnrunnable();
     } catch (error) {
       runs.withdraw(run.runId);
