@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { fromFailedStep } from "../../contract/fromStep.ts";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
@@ -35,7 +35,7 @@ export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<
   const run = await recentRun(argument, words, deps);
   if (run === undefined) return;
   const { pipeline, project } = run;
-  await deps.executeCommand("pipelineRuns.run", { pipeline, project, inputs: inputsAgain(run) });
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, inputs: inputsForRerun(run) });
 }
 
 /** “Run From Failed Step…”: starts a new run at a run's failed step. @param argument a run, or its failed step. */
@@ -57,5 +57,5 @@ export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promi
     return;
   }
   const { fromStep } = failed;
-  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep, inputs: inputsAgain(run) });
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep, inputs: inputsForRerun(run) });
 }

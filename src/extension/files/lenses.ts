@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { Command } from "vscode";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
@@ -91,7 +91,9 @@ function fromStepLens(last: Run | undefined, { project, pipelineNow }: LensState
       title: t("$(debug-continue) Run from {0}", name),
       tooltip: t("Start a new run, one of today's, without the steps before {0}", name),
       command: "pipelineRuns.run",
-      arguments: [{ pipeline: last.pipeline, project, fromStep: failed.fromStep, inputs: inputsAgain(last) }],
+      arguments: [
+        { pipeline: last.pipeline, project, fromStep: failed.fromStep, inputs: inputsForRerun(last) },
+      ],
     },
   ];
 }

@@ -1,7 +1,13 @@
 import { html } from "hono/html";
 import type { Changes } from "../../contract/changes.ts";
 import type { LogLine } from "../../contract/log.ts";
-import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
+import {
+  type Artifact,
+  failureInReason,
+  type RunStep,
+  reasonText,
+  type ServedRun,
+} from "../../contract/run.ts";
 import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
 import { changeNotes, commitText } from "../../text/changes.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
@@ -90,7 +96,7 @@ function stepsView({ run, caller, now, lines, isWhole, removedAt, goOnAt }: RunF
 <p class="quiet">${run.stoppedAt === undefined ? "No step has begun yet." : "No step began."}</p>
 </section>`;
   }
-  const told = toldFailure(run)?.index;
+  const told = failureInReason(run)?.index;
   const items = steps.map((step, index) =>
     stepView({
       run,
@@ -136,7 +142,7 @@ ${valuesView(values)}
 function reasonView(run: ServedRun, { keyId }: Caller): Html {
   const { reason, status } = run;
   if (reason === undefined) return html``;
-  const failed = toldFailure(run);
+  const failed = failureInReason(run);
   if (failed !== undefined) {
     const { name, message } = failed.step;
     return html`<p class="reason"><a href="#step-${failed.index}"><bdi>${name}</bdi></a>: ${messageView(message ?? "")}</p>`;

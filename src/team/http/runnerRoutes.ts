@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { largestArtifact, largestRanPipeline } from "../../contract/limits.ts";
-import { everyOrg } from "../../contract/roles.ts";
+import { everyOrgName } from "../../contract/roles.ts";
 import { type HeartbeatReply, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { Bell } from "../../machine/bell.ts";
@@ -204,7 +204,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
 /** The org whose work a key takes; undefined for every org. */
 async function orgOf(db: Database, orgId: string): Promise<string | undefined> {
   const org = await db.selectFrom("orgs").select("name").where("id", "=", orgId).executeTakeFirstOrThrow();
-  return org.name === everyOrg ? undefined : orgId;
+  return org.name === everyOrgName ? undefined : orgId;
 }
 
 function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): number {
