@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 /** In milliseconds: a checkout changes many files at once. */
-const gatherTime = 150;
+const throttleTime = 150;
 /**
  * In milliseconds: the delay of a second look after a change. The editor collects its watchers' events for a moment and doesn't
  * report a file that appears and disappears within it, which the first look may have seen.
@@ -11,19 +11,19 @@ const secondLookTime = 1000;
 /** Calls back, once for changes that come together and once a moment later, when folders, trust or pipeline files change. */
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
-  const calmly = gathered(onChange);
+  const changes = throttled(onChange);
   return vscode.Disposable.from(
-    calmly,
-    workspace.onDidChangeWorkspaceFolders(calmly.tell),
-    workspace.onDidGrantWorkspaceTrust(calmly.tell),
+    changes,
+    workspace.onDidChangeWorkspaceFolders(changes.notify),
+    workspace.onDidGrantWorkspaceTrust(changes.notify),
     // Changes made in the editor are known even if files can't be watched, as on some network drives.
     workspace.onDidSaveTextDocument(({ uri }) => {
-      if (mayConcern(uri)) calmly.tell();
+      if (mayConcern(uri)) changes.notify();
     }),
-    workspace.onDidCreateFiles(calmly.tell),
-    workspace.onDidDeleteFiles(calmly.tell),
-    workspace.onDidRenameFiles(calmly.tell),
-    watching(workspace.createFileSystemWatcher("**"), calmly.tell),
+    workspace.onDidCreateFiles(changes.notify),
+    workspace.onDidDeleteFiles(changes.notify),
+    workspace.onDidRenameFiles(changes.notify),
+    watching(workspace.createFileSystemWatcher("**"), changes.notify),
   );
 }
 
@@ -36,9 +36,9 @@ export function watchProjectFiles(
   onChange: () => void,
   isNamed?: (uri: vscode.Uri) => boolean,
 ): vscode.Disposable {
-  const calmly = gathered(onChange);
+  const changes = throttled(onChange);
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, "**"));
-  return vscode.Disposable.from(calmly, watching(watcher, calmly.tell, isNamed));
+  return vscode.Disposable.from(changes, watching(watcher, changes.notify, isNamed));
 }
 
 /** Whether it is a pipeline file, one that another may include, or a folder for such files. */
@@ -66,7 +66,7 @@ function watching(
 }
 
 /** Calls back once for all changes within the time, even while changes continue, and once more a moment later. */
-function gathered(onChange: () => void) {
+function throttled(onChange: () => void) {
   let first: ReturnType<typeof setTimeout> | undefined;
   let second: ReturnType<typeof setTimeout> | undefined;
   const look = () => {
@@ -76,8 +76,8 @@ function gathered(onChange: () => void) {
     second = setTimeout(onChange, secondLookTime);
   };
   return {
-    tell: () => {
-      first ??= setTimeout(look, gatherTime);
+    notify: () => {
+      first ??= setTimeout(look, throttleTime);
     },
     dispose: () => {
       clearTimeout(first);
