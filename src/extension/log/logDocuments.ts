@@ -21,7 +21,7 @@ import { StickToEnd } from "./stickToEnd.ts";
 import type { TextLine } from "./textLine.ts";
 
 export interface LogDocumentsDeps {
-  readonly session: Pick<Session, "connect" | "connectAnew" | "origin" | "state" | "runChanged">;
+  readonly session: Pick<Session, "connect" | "reconnect" | "origin" | "state" | "runChanged">;
   readonly projectNames: Pick<ProjectNames, "register">;
   readonly runs: Pick<RunList, "find">;
   /** Shows foreign names without interpreting them. */
@@ -49,7 +49,7 @@ export class LogDocuments implements vscode.Disposable {
     this.#deps = deps;
     const { session, clock, goOnAt } = deps;
     this.#logs = openLogs({
-      connect: (signal) => session.connectAnew(signal),
+      connect: (signal) => session.reconnect(signal),
       origin: () => session.origin,
       clock,
       timeText,
