@@ -55,7 +55,7 @@ export interface MachineDeps {
   /** Shuts the service down. Resolves once its runs have ended, with the state as it was before. */
   readonly stop: () => Promise<ServiceState>;
   /** @throws PipelineError if the runner's program was removed, so that no run can begin. The service then ends if it may. */
-  readonly refuseUnrunnable: () => void;
+  readonly requireRunner: () => void;
   /** The id of the key that this machine's own faces use. */
   readonly keyId: string;
 }
