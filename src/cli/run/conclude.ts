@@ -138,7 +138,7 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
-  const failed = await (await import("../../project/goOnAt.ts")).goOnAt(run, root);
+  const failed = await (await import("../../project/resumeAt.ts")).resumeAt(run, root);
   if (failed === undefined) return undefined;
   const command = startCommand({
     pipeline: run.pipeline,

@@ -25,8 +25,8 @@ export async function runPipeline(
 
 interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
-  /** See `stepToGoOnAt`. */
-  readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
+  /** See `stepToResumeAt`. */
+  readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
 /** “Run Again…”: starts a run's pipeline again, from the current file, with the run's inputs. */
@@ -51,7 +51,7 @@ export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promi
     picked.steps === undefined
       ? await (await deps.session.connect(deps.signal)).run(runId, deps.signal)
       : picked;
-  const failed = await deps.goOnAt(run);
+  const failed = await deps.resumeAt(run);
   if (failed === undefined) {
     void deps.window.showInformationMessage(t("This run failed at no step that a new one could begin with."));
     return;

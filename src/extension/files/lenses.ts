@@ -4,7 +4,7 @@ import { inputsForRerun } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
-import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
+import { stepToResumeAt } from "../../pipeline/stepToResumeAt.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
@@ -83,7 +83,7 @@ function workLenses(state: LensState): readonly Lens[] {
 }
 
 function fromStepLens(last: Run | undefined, { project, pipelineNow }: LensState): readonly Lens[] {
-  const failed = last && stepToGoOnAt(last, pipelineNow);
+  const failed = last && stepToResumeAt(last, pipelineNow);
   if (last?.pipeline === undefined || failed === undefined) return [];
   const name = withoutIcons(shortText(failed.step.name, longestName));
   return [

@@ -75,15 +75,15 @@ export function runPageRoutes(deps: PageDeps): Hono<SignedIn> {
     const again = { pipeline, project, inputs: inputsForRerun(run) };
     const pipelineNow = async () =>
       (await pipelines.find(caller.orgId, again).catch(() => undefined))?.pipeline;
-    const goOn = fromFailedStep(run) && (await import("../../pipeline/stepToGoOnAt.ts"));
-    const goOnAt = goOn?.stepToGoOnAt(run, await pipelineNow());
+    const loaded = fromFailedStep(run) && (await import("../../pipeline/stepToResumeAt.ts"));
+    const resumeAt = loaded?.stepToResumeAt(run, await pipelineNow());
     const shown = lines.slice(-mostLines);
     const main = runView({
       run,
       caller,
       now,
       removedAt,
-      goOnAt,
+      resumeAt,
       ...(await whatRan(db, caller.orgId, run)),
       lines: shown,
       isWhole: isWhole && shown.length === lines.length,
