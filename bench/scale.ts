@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import { loopbackFetch } from "../src/client/service/loopbackFetch.ts";
-import { everyOrg } from "../src/contract/roles.ts";
+import { everyOrgName } from "../src/contract/roles.ts";
 import { systemClock } from "../src/machine/clock.ts";
 import { RunnerApi } from "../src/team/runnerMachine/runnerApi.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";
@@ -127,7 +127,7 @@ async function makeLab(team: Team, postgres: StartedPostgres, signal: AbortSigna
   for (let org = 0; org < orgs; org++) keys.push(await team.key("member", `org ${org}`));
   const server = await team.server();
   await team.lift();
-  const { secret } = await team.key("runner", everyOrg);
+  const { secret } = await team.key("runner", everyOrgName);
   const apiOf = (address: string) =>
     new RunnerApi({
       ...{ baseUrl: new URL(`${address}/`), apiKey: secret },

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { everyOrg } from "../src/contract/roles.ts";
+import { everyOrgName } from "../src/contract/roles.ts";
 import { idMaker } from "../src/service/store/ids.ts";
 import { createKey } from "../src/service/store/keys.ts";
 import { openPostgres } from "../src/team/store/openPostgres.ts";
@@ -34,7 +34,7 @@ async function start(words: readonly string[], environment: NodeJS.ProcessEnv = 
 const { db } = await openPostgres(url, () => {});
 const deps = { now: Date.now, makeId: idMaker(Date.now) };
 const owner = await createKey(db, { orgName: "My team", role: "owner" }, deps);
-const runner = await createKey(db, { orgName: everyOrg, role: "runner" }, deps);
+const runner = await createKey(db, { orgName: everyOrgName, role: "runner" }, deps);
 await db.destroy();
 
 const servers = [await start(["serve", "--database", url]), await start(["serve", "--database", url])];

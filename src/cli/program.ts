@@ -1,10 +1,10 @@
 import { replaceControlCharacters, sanitizeForTerminal } from "../text/controlCharacters.ts";
-import { addAccountWords } from "./commands/account.ts";
+import { addAccountCommands } from "./commands/account.ts";
 import { type Perform, ToolCommand } from "./commands/command.ts";
-import { addServiceWords } from "./commands/machineService.ts";
-import { addMoreWords } from "./commands/more.ts";
-import { addPipelineWords, addRunWords } from "./commands/run.ts";
-import { addRunsWords } from "./commands/runs.ts";
+import { addServiceCommands } from "./commands/machineService.ts";
+import { addMoreCommands } from "./commands/more.ts";
+import { addPipelineCommands, addRunCommands } from "./commands/run.ts";
+import { addRunsCommands } from "./commands/runs.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
 export interface ProgramDeps {
@@ -42,8 +42,9 @@ export function createProgram({
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("See `pipeline --help`.");
   const first = line.find((word) => !word.startsWith("-"));
-  const wanted = parts.filter(({ commands }) => commands.some((command) => command === first));
-  for (const { group, add } of wanted.length > 0 ? wanted : parts) add(program.commandsGroup(`${group}:`));
+  const wanted = commandGroups.filter(({ commands }) => commands.some((command) => command === first));
+  for (const { group, add } of wanted.length > 0 ? wanted : commandGroups)
+    add(program.commandsGroup(`${group}:`));
   return program
     .addSection(
       "Exit codes",
@@ -56,22 +57,22 @@ export function createProgram({
  * The commands in the order of the help, below their group's heading. To add a command, name it here and declare it in the file
  * of its `add` function.
  */
-const parts = [
-  { group: "Run and watch", commands: ["run"], add: addRunWords },
-  { group: "Run and watch", commands: ["runs"], add: addRunsWords },
-  { group: "Run and watch", commands: ["pipelines", "validate"], add: addPipelineWords },
+const commandGroups = [
+  { group: "Run and watch", commands: ["run"], add: addRunCommands },
+  { group: "Run and watch", commands: ["runs"], add: addRunsCommands },
+  { group: "Run and watch", commands: ["pipelines", "validate"], add: addPipelineCommands },
   {
     group: "The service and your account",
     commands: ["org", "page", "login", "logout", "logins"],
-    add: addAccountWords,
+    add: addAccountCommands,
   },
   {
     group: "This machine's own service",
     commands: ["service", "serve", "runner", "backup", "keys", "orgs"],
-    add: addServiceWords,
+    add: addServiceCommands,
   },
   // Without `help`, which covers all the commands.
-  { group: "More", commands: ["mcp", "completion"], add: addMoreWords },
+  { group: "More", commands: ["mcp", "completion"], add: addMoreCommands },
 ];
 
 /** Makes the parser's message, which repeats words of the line, safe for a terminal. */

@@ -42,7 +42,7 @@ export async function start(version: string, programs: string): Promise<void> {
 function workingFolder(): string | undefined {
   try {
     const folder = process.cwd();
-    // Node.js has this letter for what isn't UTF-8, and finds nothing by such a name.
+    // Node.js puts U+FFFD in place of bytes that aren't UTF-8, and then can't find the folder by that name.
     return folder.includes("\ufffd") && !existsSync(folder) ? undefined : folder;
   } catch {
     return undefined;

@@ -6,7 +6,7 @@ import { pipelineFileName } from "../project/projectFile.ts";
 import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
 
-/** `node:fs/promises` takes longer to load than folders to read, and `pipeline run` needs nothing else of it. */
+/** Not from `node:fs/promises`: loading that takes longer than reading folders, and `pipeline run` needs nothing else from it. */
 const readdir = promisify(readdirAndCall);
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */

@@ -23,7 +23,7 @@ export const changesSchema = z.object({
       runId: z.string(),
       createdAt: instant,
       commit: z.optional(commitSchema),
-      /** The inputs that run was given (`inputsAgain`); absent if they aren't known. */
+      /** The inputs that run was given (`inputsForRerun`); absent if they aren't known. */
       inputs: z.optional(inputValuesSchema),
     }),
   ),

@@ -5,7 +5,7 @@ const mostInputs = 100;
 export const longestInput = 64 * 1024;
 
 /** Any control character except line breaks and tabs. */
-const unshown = /(?![\n\r\t])\p{Cc}/u;
+const controlCharacter = /(?![\n\r\t])\p{Cc}/u;
 
 export const inputNamePattern = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
 
@@ -14,7 +14,7 @@ const inputValueSchema = z.union(
     z.string().check(
       z.maxLength(longestInput),
       // The value is shown wherever the run is, and clients drop control characters from what they show.
-      z.refine((text) => !unshown.test(String(text)), "it holds a control character"),
+      z.refine((text) => !controlCharacter.test(String(text)), "it holds a control character"),
     ),
     z.number(),
     z.boolean(),
@@ -57,7 +57,7 @@ export function inputText(name: string, value: InputValue): string {
 }
 
 /** The inputs that repeat this run: all except those that a run evaluates when it begins. */
-export function inputsAgain(run: {
+export function inputsForRerun(run: {
   readonly inputs?: InputValues | undefined;
   readonly evaluatedInputs?: readonly string[] | undefined;
 }): InputValues {

@@ -4,8 +4,8 @@
  */
 export const roles = ["owner", "member", "viewer", "runner"] as const;
 
-/** The org of runners that take work of every org. It has no runs. */
-export const everyOrg = "*";
+/** The name of the org of runners that take work of every org. It has no runs. */
+export const everyOrgName = "*";
 
 export type Role = (typeof roles)[number];
 

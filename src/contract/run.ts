@@ -249,7 +249,7 @@ export function listedReason(...[run, me]: Parameters<typeof reasonLine>): strin
 }
 
 /** The failed step whose message the run's reason repeats, with its index. */
-export function toldFailure(
+export function failureInReason(
   run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">,
 ): { readonly index: number; readonly step: RunStep } | undefined {
   const failed = failedStep<RunStep>(run);

@@ -130,7 +130,7 @@ const runnerMessageSchema = z.discriminatedUnion("kind", [
   }),
   passedOn.output,
   passedOn.artifact,
-  /** The only one: the run wasn't begun, since the runner's machine lacks what it needs. Another runner may take it. */
+  /** The only one: the runner's machine lacks something, such as disk space, so the run never began. Another may take it. */
   z.object({ kind: z.literal("returned") }),
   /** The last one: no process is left. The service knows who stopped the run, unless the runner did, at the time limit. */
   z.object({ kind: z.literal("ended"), end: runnerEndSchema, stopReason: z.optional(timedOutSchema) }),

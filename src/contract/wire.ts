@@ -40,7 +40,7 @@ export function toWire(value: unknown): unknown {
 
 /** One sentence for an issue, with the field's name on the wire. */
 function describeIssue(issue: z.core.$ZodIssue, body: unknown): string {
-  const named = issue.path.findIndex((part) => isOfOwnNames(String(part)));
+  const named = issue.path.findIndex((part) => hasUserChosenNames(String(part)));
   const field = issue.path
     .map((part, index) => (named === -1 || index <= named ? kebabCase(String(part)) : String(part)))
     .join(".");
@@ -106,13 +106,13 @@ function renameKeys(value: unknown, rename: (key: string) => string, depth = 0):
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       rename(key),
-      isOfOwnNames(key) ? item : renameKeys(item, rename, depth + 1),
+      hasUserChosenNames(key) ? item : renameKeys(item, rename, depth + 1),
     ]),
   );
 }
 
 /** Whether a field maps names that a person chose, which must not be renamed. */
-export function isOfOwnNames(field: string): boolean {
+export function hasUserChosenNames(field: string): boolean {
   return ["inputs", "outputs", "parts", "texts", "diffs"].includes(field);
 }
 

@@ -106,7 +106,7 @@ export function composeWindow(
     signal,
     isTrusted,
     folders: localFolders,
-    goOnAt,
+    resumeAt,
   };
   const starting = {
     ...shared,
@@ -313,10 +313,10 @@ function cliPath(): string | undefined {
 }
 
 /** Loads its code only when needed, since the parser of pipeline files is large. */
-async function goOnAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
+async function resumeAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
   const found = isTrusted() ? await findProjects(localFolders()) : [];
   const root = found.find(({ name }) => name === run.project)?.root;
-  return (await import("../project/goOnAt.ts")).goOnAt(run, root);
+  return (await import("../project/resumeAt.ts")).resumeAt(run, root);
 }
 
 function isTrusted(): boolean {

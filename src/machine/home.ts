@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Environment } from "../project/environment.ts";
 
-/** The user's home folder; undefined where there is none, as for a user of a container. An empty or relative HOME counts as none. */
+/** The user's home folder; undefined if there is none, as in some containers. An empty or relative HOME counts as none. */
 export function homeFolder(home = homedir): string | undefined {
   try {
     const folder = home();
@@ -13,8 +13,8 @@ export function homeFolder(home = homedir): string | undefined {
 }
 
 /**
- * A path as a person writes it, with the home folder for `~`: a shell puts it in only at the beginning of an unquoted word, and so
- * not in `--to=~/x`, and an editor's settings have no shell.
+ * Replaces a leading `~` with the home folder. A shell does that only at the beginning of an unquoted word, so not in `--to=~/x`,
+ * and no shell reads an editor's settings.
  */
 export function withHome(path: string, home?: typeof homedir): string {
   const [, rest] = /^~($|[/\\].*)/s.exec(path) ?? [];
@@ -23,9 +23,9 @@ export function withHome(path: string, home?: typeof homedir): string {
 }
 
 /**
- * The folder that a variable of the system's customs names, such as XDG_DATA_HOME; undefined for none, and for a relative one, as the
- * XDG base directory specification says. A snap, as VS Code's may be, sets them to folders of its own, and of its version: what
- * they were before counts, which is what a terminal has.
+ * The folder that a standard variable such as XDG_DATA_HOME names; undefined if it is unset or, as the XDG base directory
+ * specification says, relative. The snap of VS Code sets these variables to folders of its own version: there the original values
+ * count, which a terminal has too.
  */
 export function customaryFolder(env: Environment, variable: string): string | undefined {
   const named = env[variable] ?? "";

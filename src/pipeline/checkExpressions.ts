@@ -134,7 +134,7 @@ class Check {
       this.#checkPlaceholder(text, path, place, place.instead === byWith ? "shell" : undefined);
   }
 
-  /** Warns of what only GitHub Actions reads, unless the file itself says what it is. */
+  /** Warns of a script that passes on values as GitHub Actions does, unless the variable it uses is named in the file. */
   #checkHandedOn(script: string, path: Path, id = "<id>"): void {
     const found = handedOn.exec(script);
     if (found === null) return;

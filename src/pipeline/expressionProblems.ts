@@ -20,7 +20,7 @@ export interface Found {
 
 export const described = { text: "a text", number: "a number", boolean: "true or false" } as const;
 
-/** @param from where the expression begins. @param step the step that it belongs to. */
+/** The references to what doesn't exist. @param from the expression's offset in its text. @param step its step. */
 export function inReferences(
   expression: Expression,
   from: number,

@@ -57,7 +57,7 @@ export class LikelySecrets {
     }
   }
 
-  /** Whether the file, or a script itself, gives a variable its value. */
+  /** Whether the file names a variable, or the script itself sets it. */
   hasVariable(name: string, script: string): boolean {
     this.#variables ??= variablesIn(this.#file);
     return this.#variables.has(name) || setBy(script).has(name);

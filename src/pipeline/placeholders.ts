@@ -6,7 +6,7 @@ import type { Place } from "./textPlaces.ts";
 
 type FilledPlace = Exclude<Place, { kind: "fixed" }>;
 
-/** What is said of a placeholder: what to write instead of it. */
+/** The message about a placeholder, with what to write instead. */
 export function unfilled(found: Placeholder, place: FilledPlace, names: KnownNames): string {
   const way = (place.kind === "text" ? place.instead : undefined) ?? wayToWrite(found, place, names);
   return `\`${quoted(found.written)}\` isn't filled in here: ${way}`;

@@ -69,7 +69,7 @@ type ReadText =
 
 /**
  * Reads bytes as the UTF-8 that every file of a project is in: a letter that is lost in reading would change what is run.
- * A byte-order mark at their beginning is left out.
+ * A byte-order mark at the beginning is dropped.
  *
  * @param isWhole whether the bytes are the whole file; otherwise its last character may be cut.
  */

@@ -17,7 +17,7 @@ export async function ifThere<T>(asked: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** What the machine has no more of, and what to do about it. */
+/** What the machine lacks, and what to do about it. */
 interface Shortage {
   /** A clause. */
   readonly why: string;
@@ -45,7 +45,7 @@ const shortages: Readonly<Record<string, Shortage>> = {
   ENOMEM: { why: "there is no memory left", next: "End other programs." },
 };
 
-/** What the machine lacks where that is why the system refused; undefined for any other error. */
+/** What the machine lacks, if that is the error's cause; undefined for any other error. */
 export function shortageOf(error: unknown): Shortage | undefined {
   return shortages[codeOf(error) ?? ""];
 }

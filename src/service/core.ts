@@ -45,15 +45,15 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
   const writer = sqliteWriter(db, deps);
   const makeId = idMaker(clock.now, await newestIdTime(db));
   const bus = new EventBus();
-  const parts = { db, writer, clock, bus, log, logs };
+  const shared = { db, writer, clock, bus, log, logs };
   const runs = new ActiveRuns({
-    ...parts,
+    ...shared,
     launch,
     prepareRunner,
     release: (orgId, end) => admission.release(orgId, end),
   });
   const admission: Admission = new Admission({
-    ...parts,
+    ...shared,
     makeId,
     store: sqliteAdmission({ now: clock.now, makeId, holder: instance, runs }),
     runner: deps.runner,
@@ -62,7 +62,7 @@ export async function openCore(deps: CoreDeps): Promise<Core> {
   });
   await writer.write((tx) => sweepWaiters(tx, instance));
   const { endLeftovers } = deps;
-  const recovery = { ...parts, admission, endLeftovers, recovering: new Set<string>() };
+  const recovery = { ...shared, admission, endLeftovers, recovering: new Set<string>() };
   await recover(recovery);
   const sweeping = sweepActive(recovery, runs);
   return {

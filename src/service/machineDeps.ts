@@ -49,7 +49,7 @@ export function machineDeps(
     keyId,
     state,
     handOver: leaveForNext,
-    refuseUnrunnable() {
+    requireRunner() {
       const removed = launch === undefined ? runners.removed : undefined;
       if (removed === undefined) return;
       const message = `This service (process ${process.pid}) can begin no run any more, since ${removed} was removed.`;

@@ -133,7 +133,7 @@ async function serveLocked(options: ServeOptions, lock: FolderLock, opened: Open
     pageFolder: options.pageFolder,
   });
   const published = Promise.withResolvers<void>();
-  const server = createHttpServer({ app: silentUntil(published.promise, app), replies, clock, log });
+  const server = createHttpServer({ app: heldUntil(published.promise, app), replies, clock, log });
   opened.push(() => {
     server.close();
     server.closeAllConnections();
@@ -223,7 +223,7 @@ function pipelinesOnUse(
 type FetchingApp = Pick<ReturnType<typeof createApp>, "fetch">;
 
 /** Holds every request until the connection file is written: a face whose old key is refused looks there for the new one. */
-function silentUntil(published: Promise<void>, app: FetchingApp): FetchingApp {
+function heldUntil(published: Promise<void>, app: FetchingApp): FetchingApp {
   return {
     fetch: async (...request) => {
       await published;

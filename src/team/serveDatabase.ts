@@ -58,8 +58,8 @@ export interface ServingDatabase {
 /** How often the server looks for dead servers, and for leases that are too long since a clock was set back, in milliseconds. */
 const sweepMilliseconds = 1_000;
 /**
- * How long a connection stays open without a request, in milliseconds. Longer than balancers keep theirs, which is 60 s with
- * most: one that just then sends a request on it would answer 502.
+ * How long an idle connection stays open, in milliseconds. Longer than most balancers keep theirs (60 s): a balancer that sends a
+ * request just as the server closes the connection answers 502.
  */
 const keepAliveTimeout = 75_000;
 /** How often the server removes what is past its retention, in milliseconds. */
@@ -196,7 +196,7 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   };
 }
 
-/** Names the database without its password, wherever its parts stand in the URL. */
+/** Names the database without its password, wherever the URL has its host, port and name. */
 function dataNameOf(url: string): string {
   const { host, port, database } = new pg.Client(connectionString(url));
   return `${host}:${port}/${database}`;

@@ -49,14 +49,14 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
   const { db, pool, clock, bus, close } = await openDatabase(deps);
   const writer = new PostgresWriter(db);
   const makeId = idMaker(clock.now);
-  const parts = { db, writer, clock, bus, log, makeId };
+  const shared = { db, writer, clock, bus, log, makeId };
   const runs = new RemoteRuns({
-    ...parts,
+    ...shared,
     release: (orgId, end) => admission.release(orgId, end),
     change: (orgId, act) => admission.change(orgId, act),
   });
   const admission: SharedAdmission = new SharedAdmission({
-    ...parts,
+    ...shared,
     store: new PostgresAdmission(() => (bus.isRetired ? undefined : instance)),
     // Until a runner takes the run and puts its own name here.
     runner: "none yet",
@@ -64,9 +64,9 @@ export async function openSharedCore(deps: SharedCoreDeps): Promise<SharedCore> 
     runs,
     observe,
   });
-  const stopFollowing = followOtherServers({ ...parts, admission, holder: instance });
+  const stopFollowing = followOtherServers({ ...shared, admission, holder: instance });
   return {
-    ...parts,
+    ...shared,
     pool,
     admission,
     runs,

@@ -1,5 +1,5 @@
 import type { Changes, Commit, RanPipeline } from "../contract/changes.ts";
-import { type InputValues, inputsAgain } from "../contract/inputs.ts";
+import { type InputValues, inputsForRerun } from "../contract/inputs.ts";
 import type { Run } from "../contract/run.ts";
 import { english, type Translate } from "./refusalText.ts";
 
@@ -24,7 +24,7 @@ export function changeNotes(
       : Object.keys(diffs).length === 0
         ? t("The pipeline file is the same.")
         : undefined;
-  return [...inputNotes(lastPassed.inputs, inputsAgain(run), t), commits, files].filter(
+  return [...inputNotes(lastPassed.inputs, inputsForRerun(run), t), commits, files].filter(
     (note) => note !== undefined,
   );
 }

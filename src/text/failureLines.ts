@@ -42,17 +42,17 @@ export class FailureLines {
   }
 
   /** The failures, line by line, without lines that the log already has. */
-  beside(failures: readonly Failure[]): Failure[] {
+  notInLog(failures: readonly Failure[]): Failure[] {
     return failures.flatMap((failure) => {
       const last = this.#last.get(failure.stepIndex) ?? [];
       const printed = last.map((line) => stripEscapeSequences(line).trimEnd());
-      return untold(failure.text.split(/\r?\n/), printed).map((text) => ({ ...failure, text }));
+      return withoutRepeatedLines(failure.text.split(/\r?\n/), printed).map((text) => ({ ...failure, text }));
     });
   }
 }
 
 /** The lines of a failed step's message, without those that repeat its output. */
-export function untold(message: readonly string[], printed: Iterable<string>): string[] {
+export function withoutRepeatedLines(message: readonly string[], printed: Iterable<string>): string[] {
   const repeated = new Set(printed);
   const said = message.filter((line) => line.trim() !== "");
   const own = said.filter((line, at) => at === 0 || !repeated.has(line.trimEnd()));

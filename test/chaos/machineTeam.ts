@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { everyOrg } from "../../src/contract/roles.ts";
+import { everyOrgName } from "../../src/contract/roles.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import type { Database } from "../../src/service/store/tables.ts";
@@ -139,7 +139,7 @@ export class MachineTeam implements AsyncDisposable {
     }
     await Promise.all(this.servers.map((server) => server.ready()));
     this.lines.clients.push(await CutLine.lay(() => this.#balance()));
-    const { secret } = await this.#key(everyOrg, "runner");
+    const { secret } = await this.#key(everyOrgName, "runner");
     for (let number = 0; number < counts.runners; number++) {
       const line = await CutLine.lay(() => this.#balance());
       this.lines.runner.push(line);

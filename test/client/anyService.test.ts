@@ -374,7 +374,7 @@ describe(`any service that has what is given (${generated.text})`, function () {
   it("has no run that was started told as not started, nor followed beyond its end", async () => {
     await forAny(async (served, { end, ways }) => {
       await served.settled(registerProject(served.persistent, { name: "p", root: "/p" }, never));
-      const deps = { client: served.persistent, onWaiting: () => {}, patienceSeconds: 120 };
+      const deps = { client: served.persistent, onWaiting: () => {}, waitSeconds: 120 };
       const start = await served.settled(startRun({ pipeline: "nightly" }, deps, never));
       assert(start.took <= 200 * second, `the start took ${start.took} ms`);
       assert(served.starts <= 1);

@@ -4,13 +4,13 @@ import {
   actorText,
   agentName,
   agentSchema,
+  failureInReason,
   listedReason,
   reasonLine,
   reasonText,
   runSchema,
   servedRunSchema,
   startedBy,
-  toldFailure,
 } from "../../src/contract/run.ts";
 import { isActive, runStatuses } from "../../src/contract/runStatus.ts";
 import { fromWire, kebabCase } from "../../src/contract/wire.ts";
@@ -89,9 +89,9 @@ describe("a run", () => {
   it("repeats as its reason the message of the step that failed, or says something else", () => {
     const step = { name: "only", type: "cli", status: "failed", message: "exited with 1" };
     const run = { status: "failed", steps: [{ ...step, status: "succeeded" }, step] };
-    assert.deepEqual(toldFailure({ ...run, reason: "only: exited with 1" }), { index: 1, step });
-    assert.equal(toldFailure({ ...run, reason: "exited with 1" }), undefined);
-    assert.equal(toldFailure({ ...run, status: "cancelled", reason: "only: exited with 1" }), undefined);
+    assert.deepEqual(failureInReason({ ...run, reason: "only: exited with 1" }), { index: 1, step });
+    assert.equal(failureInReason({ ...run, reason: "exited with 1" }), undefined);
+    assert.equal(failureInReason({ ...run, status: "cancelled", reason: "only: exited with 1" }), undefined);
   });
 
   const run = {

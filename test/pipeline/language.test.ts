@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions as pipeline files write them.
 import assert from "node:assert/strict";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { skippedUse, stepToGoOnAt } from "../../src/pipeline/stepToGoOnAt.ts";
+import { skippedUse, stepToResumeAt } from "../../src/pipeline/stepToResumeAt.ts";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -944,11 +944,11 @@ describe("a run that begins with a later step", () => {
     );
     const run = { status: "failed", stoppedAt: "2026-03-03T10:00:00Z" };
     const ran = (...statuses: string[]) => statuses.map((status, index) => ({ name: `${index}`, status }));
-    assert.equal(stepToGoOnAt({ ...run, steps: ran("succeeded", "failed") }, behind)?.index, 1);
+    assert.equal(stepToResumeAt({ ...run, steps: ran("succeeded", "failed") }, behind)?.index, 1);
     const failed = { ...run, steps: ran("succeeded", "succeeded", "failed") };
-    assert.equal(stepToGoOnAt(failed, behind), undefined);
-    assert.equal(stepToGoOnAt(failed, valid(steps(fine, "{ use: sh, run: x & }", fine))), undefined);
-    assert.equal(stepToGoOnAt(failed, valid(steps(fine, fine, fine)))?.index, 2);
+    assert.equal(stepToResumeAt(failed, behind), undefined);
+    assert.equal(stepToResumeAt(failed, valid(steps(fine, "{ use: sh, run: x & }", fine))), undefined);
+    assert.equal(stepToResumeAt(failed, valid(steps(fine, fine, fine)))?.index, 2);
   });
 
   it("does without what only the cleanup uses", () => {

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { everyOrg, type Role } from "../../src/contract/roles.ts";
+import { everyOrgName, type Role } from "../../src/contract/roles.ts";
 import type { StartRequest } from "../../src/contract/run.ts";
 import { type Clock, systemClock } from "../../src/machine/clock.ts";
 import { lineLog } from "../../src/machine/log.ts";
@@ -70,7 +70,7 @@ export class Shared implements AsyncDisposable {
 
   /** Resolves once the service knows the runner. */
   async run(url: string, others: Partial<RunnerMachineOptions> = {}): Promise<void> {
-    const apiKey = await this.key("runner", everyOrg);
+    const apiKey = await this.key("runner", everyOrgName);
     const { promise: registered, resolve } = Promise.withResolvers<unknown>();
     const { graceMilliseconds = 500 } = this.#options;
     const options = { log: this.#log, graceMilliseconds, onRegistered: resolve, ...others };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { largestArtifact } from "../../src/contract/limits.ts";
-import { everyOrg } from "../../src/contract/roles.ts";
+import { everyOrgName } from "../../src/contract/roles.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey, revokeKey } from "../../src/service/store/keys.ts";
 import { stopRun } from "../../src/service/store/runs.ts";
@@ -106,7 +106,7 @@ describe("a runner's key", function () {
 
   it("opens nothing that isn't a runner's, be it of one org or of every org", async () => {
     const { runId } = await team.start(0, "echo hello");
-    const runners = [await runner("team"), await runner(everyOrg)];
+    const runners = [await runner("team"), await runner(everyOrgName)];
     const before = await rows();
     const others = operations.filter((operation) => operation.security.length > 0 && !isOfRunners(operation));
     assert(others.length > 15);
@@ -154,7 +154,7 @@ describe("a runner's key", function () {
 
   it("has no part in a run that its runner doesn't hold: another's, not taken, ended, or of another org", async () => {
     const holder = await runner("team");
-    const liar = await runner(everyOrg);
+    const liar = await runner(everyOrgName);
     const { runId: held } = await team.start(0, "echo held");
     await team.runnerApi(0, holder.key).work(holder.runnerId, [], 5, never);
     const apiKey = await team.key("member", "another org");

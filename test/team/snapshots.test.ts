@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import { DefinitionWanted } from "../../src/client/service/replyErrors.ts";
 import { withDefinition } from "../../src/client/start/definition.ts";
 import { dayMilliseconds } from "../../src/contract/day.ts";
-import { everyOrg } from "../../src/contract/roles.ts";
+import { everyOrgName } from "../../src/contract/roles.ts";
 import type { RunDefinition } from "../../src/contract/run.ts";
 import { largestSnapshot } from "../../src/contract/service.ts";
 import { parseDefinition } from "../../src/team/parseDefinition.ts";
@@ -59,7 +59,7 @@ describe("a project's files on a service of many machines", function () {
       rows.every(({ bytes }) => bytes < 1.1 * mebibyte),
       "more than a piece at once",
     );
-    const runner = team.runnerApi(1, await team.key("runner", everyOrg));
+    const runner = team.runnerApi(1, await team.key("runner", everyOrgName));
     const runnerId = await runner.register("fetching", never);
     const attempt = await client.start(second, { idempotencyKey: "start", waitSeconds: 0 }, never);
     assert(attempt.kind === "started");

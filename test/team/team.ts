@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseBaseUrl } from "../../src/client/service/baseUrl.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { everyOrg, type Role } from "../../src/contract/roles.ts";
+import { everyOrgName, type Role } from "../../src/contract/roles.ts";
 import type { Run } from "../../src/contract/run.ts";
 import { systemClock } from "../../src/machine/clock.ts";
 import { RunnerApi } from "../../src/team/runnerMachine/runnerApi.ts";
@@ -27,7 +27,7 @@ export class Team extends Shared {
     const team = new Team(typeof database === "string" ? await opened(database) : database, options);
     for (let count = 0; count < 2; count++) team.servers.push(await team.serveAt(0));
     team.memberKey = await team.key("member");
-    team.#runnerKey = await team.key("runner", everyOrg);
+    team.#runnerKey = await team.key("runner", everyOrgName);
     return team;
   }
 

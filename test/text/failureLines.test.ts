@@ -23,10 +23,10 @@ describe("why a run failed, behind its log", () => {
     const failures = new FailureLines();
     for (const text of ["\u001b[31moops\u001b[0m ", "end"])
       failures.add({ id: text, stepIndex: 1, stream: "stderr", at, text });
-    const beside = (stepIndex: number, text: string) =>
-      failures.beside([{ stepIndex, at, text }]).map((line) => line.text);
-    assert.deepEqual(beside(1, "exited with 3:\noops\nend"), ["exited with 3"]);
-    assert.deepEqual(beside(1, "exited with 3:\noops\nother"), ["exited with 3:", "other"]);
-    assert.deepEqual(beside(0, "exited with 3:\noops"), ["exited with 3:", "oops"], "another step's");
+    const notInLog = (stepIndex: number, text: string) =>
+      failures.notInLog([{ stepIndex, at, text }]).map((line) => line.text);
+    assert.deepEqual(notInLog(1, "exited with 3:\noops\nend"), ["exited with 3"]);
+    assert.deepEqual(notInLog(1, "exited with 3:\noops\nother"), ["exited with 3:", "other"]);
+    assert.deepEqual(notInLog(0, "exited with 3:\noops"), ["exited with 3:", "oops"], "another step's");
   });
 });

@@ -1,7 +1,7 @@
 import type { ToolCommand } from "./command.ts";
 
 /** The commands on the org, the page and the logins. */
-export function addAccountWords(program: ToolCommand): void {
+export function addAccountCommands(program: ToolCommand): void {
   program
     .add("org", { summary: "show the org, its limits and today's usage" })
     .does(async () => (await import("./org.ts")).showOrg);

@@ -117,7 +117,7 @@ export class ToolCommand extends Command {
     const meant =
       near instanceof ToolCommand
         ? near.words()
-        : Object.entries(otherWords).find(([, theirs]) => theirs.includes(word))?.[0];
+        : Object.entries(foreignNames).find(([, theirs]) => theirs.includes(word))?.[0];
     const hint = meant === undefined ? "" : `\n(Did you mean \`pipeline ${meant}\`?)`;
     return this.error(`error: unknown command '${word}'${hint}`);
   }
@@ -145,7 +145,7 @@ export class ToolCommand extends Command {
 }
 
 /** What other tools call our commands. */
-const otherWords: Readonly<Record<string, readonly string[]>> = {
+const foreignNames: Readonly<Record<string, readonly string[]>> = {
   run: ["start", "exec", "trigger"],
   "runs list": ["ps", "jobs", "history"],
   org: ["whoami", "quota", "usage", "limits"],
@@ -171,7 +171,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 
 /** Reads a name with a maximum length and without control characters. */
 export const name = nameUpTo(200);
-/** Reads a path, see {@link withHome}. */
+/** Reads a path; a leading `~` stands for the home folder. */
 export const path = (text: string): string => withHome(name(text));
 /** Reads a key's name. */
 export const keyName = nameUpTo(100);

@@ -1,6 +1,6 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { everyOrg, type Role } from "../../contract/roles.ts";
+import { everyOrgName, type Role } from "../../contract/roles.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import { idMaker } from "../../service/store/ids.ts";
 import * as storedKeys from "../../service/store/keys.ts";
@@ -35,8 +35,8 @@ interface NewKeyFlags extends StoreFlags {
 
 /** The name of the key's org; undefined for the only one. @throws PipelineError `usage` for a wrong use of `--all-orgs`. */
 function keyOwner({ role, org, allOrgs }: NewKeyFlags): string | undefined {
-  if (allOrgs === undefined && org !== everyOrg) return org;
-  if (allOrgs && org === undefined && role === "runner") return everyOrg;
+  if (allOrgs === undefined && org !== everyOrgName) return org;
+  if (allOrgs && org === undefined && role === "runner") return everyOrgName;
   throw new PipelineError("usage", "Which org is the key of?", {
     next: "Name one with --org; `pipeline orgs list` shows them. Only a key of the role runner can have --all-orgs instead.",
   });
@@ -48,12 +48,12 @@ export async function createKey(tool: Tool, flags: NewKeyFlags): Promise<void> {
   await using db = await openStore(tool, flags);
   const orgName = owner ?? (await storedOrgs.meantOrg(db, undefined)).orgName;
   const request = { role: flags.role, name: flags.name, orgName };
-  const isKnown = orgName === everyOrg || (await storedOrgs.listOrgs(db, orgName)).length > 0;
+  const isKnown = orgName === everyOrgName || (await storedOrgs.listOrgs(db, orgName)).length > 0;
   const key = await storedKeys.createKey(db, request, { now: Date.now, makeId: idMaker(Date.now) });
   const { orgId, keyId, role, secret } = key;
   output.exactResult("keys create", { orgId, keyId, role, apiKey: secret }, secret);
   if (output.json) return;
-  const org = orgName === everyOrg ? "every org" : orgName;
+  const org = orgName === everyOrgName ? "every org" : orgName;
   output.note(
     `${keyId}, ${role} of ${org}${isKnown ? "" : ", a new org"}. This is the only time that the key is shown.`,
   );

@@ -5,7 +5,7 @@ import { loadService } from "../tool.ts";
 import { keyName, name, path, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** The commands on this machine's own service, its keys and its orgs. */
-export function addServiceWords(program: ToolCommand): void {
+export function addServiceCommands(program: ToolCommand): void {
   program
     .add("serve", {
       summary: "serve this machine's own service, or a server of one for many machines, in the foreground",
@@ -57,13 +57,13 @@ export function addServiceWords(program: ToolCommand): void {
     .addOption(dataDirOption)
     .does(() => loadService(async () => (await import("./serve.ts")).backup));
 
-  addServiceProcessWords(program);
-  addKeyWords(program);
-  addOrgWords(program);
+  addServiceProcessCommands(program);
+  addKeyCommands(program);
+  addOrgCommands(program);
 }
 
 /** `pipeline service …`: the process of this machine's own service, and where its data is. */
-function addServiceProcessWords(program: ToolCommand): void {
+function addServiceProcessCommands(program: ToolCommand): void {
   const service = program.add("service", {
     summary: "look at this machine's own service, stop and restart it, and find its data",
     description:
@@ -109,7 +109,7 @@ function addServiceProcessWords(program: ToolCommand): void {
 }
 
 /** `pipeline keys …`: for the database of this machine's own service, or of one for many machines; no service needs to run. */
-function addKeyWords(program: ToolCommand): void {
+function addKeyCommands(program: ToolCommand): void {
   const keys = program.add("keys", {
     summary: "create, list and revoke API keys of this machine's own service, or of one for many machines",
     description:
@@ -162,7 +162,7 @@ function addKeyWords(program: ToolCommand): void {
 }
 
 /** `pipeline orgs …`: for the same databases as `pipeline keys`. */
-function addOrgWords(program: ToolCommand): void {
+function addOrgCommands(program: ToolCommand): void {
   const orgs = program.add("orgs", {
     summary: "list the orgs of this machine's own service, or of one for many machines, and set their limits",
     description:

@@ -3,7 +3,7 @@ import type { Shell } from "../completion/scripts.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 
 /** `pipeline mcp`, `completion` and `help`. */
-export function addMoreWords(program: ToolCommand): void {
+export function addMoreCommands(program: ToolCommand): void {
   program
     .add("mcp", {
       summary: "serve coding agents over the Model Context Protocol, on standard input and output",

@@ -6,7 +6,7 @@ import type { RunFlags } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";
 import { name, names, path, type ToolCommand, wholeNumber } from "./command.ts";
 
-export function addRunWords(program: ToolCommand): void {
+export function addRunCommands(program: ToolCommand): void {
   program
     .add("run", {
       summary: "start a run of each pipeline and follow it until it stops",
@@ -61,7 +61,7 @@ export function addRunWords(program: ToolCommand): void {
 }
 
 /** `pipeline pipelines` and `pipeline validate`. */
-export function addPipelineWords(program: ToolCommand): void {
+export function addPipelineCommands(program: ToolCommand): void {
   program
     .add("pipelines", {
       summary: "list pipelines with their resource types and problems",

@@ -6,7 +6,7 @@ import type { Tool } from "../tool.ts";
 import { name, path, type ToolCommand, wholeNumber } from "./command.ts";
 import { inputWords } from "./run.ts";
 
-export function addRunsWords(program: ToolCommand): void {
+export function addRunsCommands(program: ToolCommand): void {
   const runs = program.add("runs", { summary: "list, watch and cancel runs, and read their logs" });
   addList(runs);
   addShowAndLog(runs);

@@ -5,7 +5,7 @@ import { findProject } from "../../client/project.ts";
 import { Deadline, DeadlinePassed } from "../../client/service/deadline.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
-import { nameOf, type Run, reasonLine, toldFailure } from "../../contract/run.ts";
+import { failureInReason, nameOf, type Run, reasonLine } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
 import { repeat } from "../../machine/bell.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
@@ -234,7 +234,7 @@ function runOutcome(
   const at = commit === undefined ? [] : [line(`Commit: ${commitText(commit)}`)];
   const values = [...at, ...valueLines("Input", run.inputs), ...valueLines("Output", run.outputs)];
   const reason =
-    run.reason === undefined || toldFailure(run) !== undefined
+    run.reason === undefined || failureInReason(run) !== undefined
       ? []
       : [line(`Reason: ${reasonLine(run, undefined)}`)];
   const others = leftOut === 0 ? [] : [`  ${leftOut} of its ${all.length} steps are left out.`];

@@ -70,11 +70,11 @@ export type QuotaPart = { readonly quota: AgentQuota } | { readonly quotaProblem
 
 /** The outcome of a call. `quota` is set if the call knows it; otherwise it is read for the result. */
 export type ToolOutcome<Facts> =
-  | (Told & { readonly kind: "done"; readonly facts: Facts })
-  | (Told & { readonly kind: "refused"; readonly refusal: StartRefusal })
+  | (ToolReply & { readonly kind: "done"; readonly facts: Facts })
+  | (ToolReply & { readonly kind: "refused"; readonly refusal: StartRefusal })
   | { readonly kind: "failed"; readonly error: unknown };
 
-interface Told {
+interface ToolReply {
   readonly text: string;
   readonly quota?: AgentQuota | undefined;
 }

@@ -110,7 +110,7 @@ async function started(request: StartRequest, root: string | undefined, call: Ca
   const deps = {
     root,
     agent,
-    patienceSeconds: 0,
+    waitSeconds: 0,
     onWaiting: () => {},
     onUnwanted: cancel,
     onDoubt: () => guard.count(),

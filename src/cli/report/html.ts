@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { runCommand } from "../../contract/refusal.ts";
-import { type Run, type RunStep, startedBy, toldFailure } from "../../contract/run.ts";
+import { failureInReason, type Run, type RunStep, startedBy } from "../../contract/run.ts";
 import { type Html, marked } from "../../service/page/layout.ts";
 import {
   lineView,
@@ -89,7 +89,7 @@ ${run === undefined ? "" : html`${factsView(run, now)}${valuesPart("Inputs", run
 
 /** Why the run ended; a failed step's message is shown only here, after a link to the step. */
 function reasonView(run: Run | undefined, problem: string, id: string): Html {
-  const failed = run && toldFailure(run);
+  const failed = run && failureInReason(run);
   if (failed === undefined) {
     const kind = run?.status === "failed" ? "reason" : "reason why";
     return html`<p class="${kind}">${messageView(problem)}</p>`;
@@ -135,7 +135,7 @@ ${barsView(timeline, now)}</section>`;
 function stepsView({ logs }: ReportedRun, run: Run, id: string, now: number): Html {
   const { steps = [], artifacts = [] } = run;
   if (steps.length === 0) return html`<section><h3>Steps</h3><p class="quiet">No step began.</p></section>`;
-  const told = toldFailure(run)?.index;
+  const told = failureInReason(run)?.index;
   const items = steps.map((step, index) => {
     const kept = artifacts.filter(({ stepIndex }) => stepIndex === index).map(({ name }) => name);
     return html`<li id="${id}-step-${index}" class="step">

@@ -115,7 +115,7 @@ export class Batch {
           root: this.#options.root,
           ownRunId: this.#tool.env["PIPELINE_RUN_ID"],
           // After one refusal, the other pipelines don't wait for a slot.
-          patienceSeconds: refusals.length > 0 ? 0 : waitSeconds,
+          waitSeconds: refusals.length > 0 ? 0 : waitSeconds,
           onWaitStart: (servedAt) => void progress.begin(this.#client, servedAt),
           onWaiting: (secondsLeft) => {
             progress.show(secondsLeft);

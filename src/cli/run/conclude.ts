@@ -3,11 +3,11 @@ import { Deadline } from "../../client/service/deadline.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { type Hint, refusalReport, runCommand, startCommand, startOptions } from "../../contract/refusal.ts";
-import { nameOf, type Run, reasonText, toldFailure } from "../../contract/run.ts";
+import { failureInReason, nameOf, type Run, reasonText } from "../../contract/run.ts";
 import { counted } from "../../text/counted.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
@@ -127,7 +127,7 @@ function isInDoubt(outcome: Outcome & { kind: "abandoned" | "not-started" }): bo
 /** How a run ended, and why; names only the step if the step's line has already said why. */
 function endText(run: Run, { json, isQuiet }: Output): string {
   const ended = `${nameOf(run)} ${run.status}`;
-  const step = json || isQuiet ? undefined : toldFailure(run)?.step;
+  const step = json || isQuiet ? undefined : failureInReason(run)?.step;
   if (step?.stoppedAt !== undefined) return `${ended} at step \`${step.name}\`.`;
   // The caller's key started it.
   const reason = reasonText(run, run.actor);
@@ -138,11 +138,11 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
-  const failed = await (await import("../../project/goOnAt.ts")).goOnAt(run, root);
+  const failed = await (await import("../../project/resumeAt.ts")).resumeAt(run, root);
   if (failed === undefined) return undefined;
   const command = startCommand({
     pipeline: run.pipeline,
-    options: startOptions({ fromStep: failed.fromStep, inputs: inputsAgain(run) }),
+    options: startOptions({ fromStep: failed.fromStep, inputs: inputsForRerun(run) }),
   });
   return { command, doc: "a new run from that step" };
 }

@@ -28,7 +28,7 @@ export async function inputsOfRuns(
   { client, project, root }: Where,
 ): Promise<ReadonlyMap<string, InputValues>> {
   const { output, interrupted } = tool;
-  // Reading `process.stdin` would open it.
+  // Not `process.stdin.isTTY`: the getter of `stdin` opens the stream.
   const canAsk = isatty(0) && output.err.isTerminal && !output.json;
   // For a single start, the service reports any mistake; before several, each is checked.
   if (Object.keys(given).length === 0 && !canAsk && pipelines.length === 1) return new Map();

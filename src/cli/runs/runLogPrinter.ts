@@ -78,7 +78,7 @@ export function linePrinter(
     stopHolding,
     async end(_, failures) {
       await take(whole.rest());
-      for (const line of failureLines.beside(failures)) {
+      for (const line of failureLines.notInLog(failures)) {
         await add({ ...line, sequence: 0, stream: "note", text: `${line.text}\n` });
       }
       await stopHolding();

@@ -3,7 +3,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { errorTypes, exitCodes, PipelineError } from "../../contract/errors.ts";
 import { runCommand, shellWord } from "../../contract/refusal.ts";
 import type { Artifact, Run, RunStep } from "../../contract/run.ts";
-import { nameOf, reasonText, startedBy, toldFailure } from "../../contract/run.ts";
+import { failureInReason, nameOf, reasonText, startedBy } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { changeNotes, commitText, ranText } from "../../text/changes.ts";
 import { sizeText } from "../../text/size.ts";
@@ -82,7 +82,7 @@ function diffHint(run: Run): string {
 function factsOf({ run, me, now }: Sheet): [string, string][] {
   const { runId, project, agent, runner, commit, createdAt, stoppedAt, timeLimitSeconds } = run;
   // A failed step's message is shown below the step.
-  const reason = toldFailure(run) === undefined ? reasonText(run, me) : undefined;
+  const reason = failureInReason(run) === undefined ? reasonText(run, me) : undefined;
   const facts: [string, string | undefined][] = [
     ["run", runId],
     ["project", project],

@@ -47,12 +47,12 @@ export function heedInterrupts(release: (() => void) | undefined, { monotonic } 
   };
 }
 
-/** For Ctrl-C, `kill` or a shutdown, a closed terminal, and Ctrl-\\. */
+/** For Ctrl-C, `kill` or a shutdown, a closed terminal, and Ctrl-\. */
 const signalNames = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
 /**
- * How long after the first interrupt another counts as the same one: a program that starts the tool, such as npx or `timeout`,
- * passes on a signal that the terminal has sent to both.
+ * How long after the first interrupt, in milliseconds, another counts as the same one: a program that starts the tool, such as
+ * npx or `timeout`, passes on a signal that the terminal has already sent to both.
  */
 const echoMilliseconds = 100;
 

@@ -181,7 +181,7 @@ async function failure(folder: string, logStart: number, end: number | string): 
   );
 }
 
-/** Why a service that has said nothing could say nothing, as on a full disk. */
+/** Why a service that logged nothing couldn't write to its log, as on a full disk; undefined if it could. */
 async function logShortage(folder: string): Promise<ReturnType<typeof shortageOf>> {
   return openServiceLog(folder)
     .then((log) => log.appendFile("\n").finally(() => log.close()))

@@ -57,7 +57,7 @@ export async function followLog(
   let wasOpen = false;
   let faults = 0;
   for (;;) {
-    const began = reading.told;
+    const began = reading.lastReported;
     let openedAt: number | undefined;
     try {
       return await reading.readOn(
@@ -72,7 +72,7 @@ export async function followLog(
       signal.throwIfAborted();
       wasOpen ||= openedAt !== undefined;
       const wasGood =
-        reading.told > began ||
+        reading.lastReported > began ||
         (openedAt !== undefined && service.clock.monotonic() - openedAt >= goodAfterMilliseconds);
       if (wasGood) {
         faults = 0;
@@ -97,13 +97,13 @@ function isForgiven(error: unknown, wasOpen: boolean, faults: number): error is 
 /** How far a log has been read. */
 class Reading {
   /** The number of the last entry that was passed on. */
-  told: number;
+  lastReported: number;
   readonly #runId: string;
   readonly #options: FollowLogOptions;
   readonly #onEntry: OnEntry;
 
   constructor(runId: string, options: FollowLogOptions, onEntry: OnEntry) {
-    this.told = options.after ?? 0;
+    this.lastReported = options.after ?? 0;
     this.#runId = runId;
     this.#options = options;
     this.#onEntry = onEntry;
@@ -112,21 +112,21 @@ class Reading {
   /** Reads over one connection to the end of the log. @throws if the connection breaks before that. */
   async readOn(service: ServiceClient, onOpened: () => void, signal: AbortSignal): Promise<CancelReply> {
     const own = `api/runs/${segment("id of a run", this.#runId)}/log${this.#options.follow ? "" : "?follow=false"}`;
-    const headers = this.told === 0 ? {} : { "last-event-id": String(this.told) };
+    const headers = this.lastReported === 0 ? {} : { "last-event-id": String(this.lastReported) };
     for await (const item of eventStream(service, own, "own, of something", headers, signal)) {
       if (item.kind === "opened") onOpened();
-      else if (item.message.event === "log") await this.#tell(entryOf(service, item.message));
+      else if (item.message.event === "log") await this.#report(entryOf(service, item.message));
       else if (item.message.event === "end") return endOf(service, item.message);
     }
     throw new OutOfReach("dropped", `${service.baseUrl.host} ended the log before its end.`, {});
   }
 
-  async #tell(entry: LogEntry): Promise<void> {
-    const due = this.told + 1;
+  async #report(entry: LogEntry): Promise<void> {
+    const due = this.lastReported + 1;
     // A service may repeat the last entry.
     if (entry.sequence < due) return;
     if (entry.sequence > due) this.#options.onGap?.(due, entry.sequence - 1);
-    this.told = entry.sequence;
+    this.lastReported = entry.sequence;
     await this.#onEntry(entry);
   }
 }

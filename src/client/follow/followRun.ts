@@ -36,11 +36,11 @@ export async function followRun(
 ): Promise<Run> {
   let service = asker;
   let client = asker.withoutRetries();
-  let told: Run | undefined;
-  const tell = (seen: Run): Run => {
+  let lastReported: Run | undefined;
+  const report = (seen: Run): Run => {
     const run = { ...seen, pipeline: seen.pipeline ?? pipeline };
-    if (!isDeepStrictEqual(run, told)) onChange(run);
-    told = run;
+    if (!isDeepStrictEqual(run, lastReported)) onChange(run);
+    lastReported = run;
     return run;
   };
   const pauses = growingPauses(client.random);
@@ -49,8 +49,8 @@ export async function followRun(
     if (chances > 0) {
       chances -= 1;
       try {
-        const stopped = await followOnStream(client, runId, tell, () => (chances = streamChances), signal);
-        return tell(await withSteps(client, stopped, signal));
+        const stopped = await followOnStream(client, runId, report, () => (chances = streamChances), signal);
+        return report(await withSteps(client, stopped, signal));
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof PipelineError)) throw error;
@@ -58,12 +58,12 @@ export async function followRun(
       }
     }
     try {
-      const run = tell(await client.run(runId, signal));
+      const run = report(await client.run(runId, signal));
       if (!isActive(run)) return run;
       faults = 0;
     } catch (error) {
       faults += 1;
-      const isOfRun = told !== undefined || isNoSuchRun(error);
+      const isOfRun = lastReported !== undefined || isNoSuchRun(error);
       if (!isForgiven(error, faults, reconnect !== undefined) && (isOfRun || !mayPass(error, faults))) {
         throw isOfRun ? error : await asAbsentEndpoint(service, error, signal);
       }
@@ -107,20 +107,20 @@ function isForgiven(error: unknown, faults: number, canLookAnew: boolean): boole
 async function followOnStream(
   client: ServiceClient,
   runId: string,
-  tell: (run: Run) => Run,
+  report: (run: Run) => Run,
   onOpened: () => void,
   signal: AbortSignal,
 ): Promise<Run> {
   for await (const item of eventStream(client, "api/events", "own", {}, signal)) {
     if (item.kind === "opened") {
-      const run = tell(await client.run(runId, signal));
+      const run = report(await client.run(runId, signal));
       if (!isActive(run)) return run;
       onOpened();
       continue;
     }
     const event = serviceEvent(client, item.message);
     if (event?.kind !== "run" || event.run.runId !== runId) continue;
-    if (!isActive(tell(event.run))) return event.run;
+    if (!isActive(report(event.run))) return event.run;
   }
   throw new OutOfReach("dropped", `${client.baseUrl.host} ended the stream of events.`, {});
 }

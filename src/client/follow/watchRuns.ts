@@ -113,8 +113,8 @@ class LiveList {
     this.#runs = new Map(runs.map((run) => [run.runId, run]));
     this.#changed = undefined;
     for (const run of changed.values()) this.#put(run);
-    await this.#tellGone(client, before, signal);
-    this.#tell();
+    await this.#reportGone(client, before, signal);
+    this.#report();
   }
 
   #change(run: Run): void {
@@ -125,7 +125,7 @@ class LiveList {
     const wasThere = this.#runs.has(run.runId);
     const isThere = this.#put(run);
     if (!isThere && wasThere) this.#deps.onGone(run);
-    if (isThere || wasThere) this.#tell();
+    if (isThere || wasThere) this.#report();
   }
 
   /** Adds or removes the run. @returns whether it is wanted. */
@@ -137,7 +137,7 @@ class LiveList {
   }
 
   /** Reports runs that left the list between two streams, but not those beyond its limit. */
-  async #tellGone(
+  async #reportGone(
     client: ServiceClient,
     before: ReadonlyMap<string, Run>,
     signal: AbortSignal,
@@ -150,7 +150,7 @@ class LiveList {
     }
   }
 
-  #tell(): void {
+  #report(): void {
     const runs = newestFirst([...this.#runs.values()]).slice(0, this.#wanted.limit);
     this.#runs = new Map(runs.map((run) => [run.runId, run]));
     this.#deps.onRuns(runs, this.#me);

@@ -342,8 +342,8 @@ export class ServiceClient implements Service {
   }
 
   /**
-   * A URL that signs a browser in to the page with the client's key; valid once, for a minute. It has the client's own origin,
-   * since a service behind a proxy may know only another.
+   * A URL that signs a browser in to the page with the client's key; valid once, for a minute. Its origin is the client's,
+   * since a service behind a proxy may not know the address that people use.
    */
   async signInLink(signal: AbortSignal): Promise<SignInLink> {
     const call: ServiceCall = { method: "POST", path: "api/sign-in-links" };

@@ -1,4 +1,4 @@
-import { isOfOwnNames } from "../../contract/wire.ts";
+import { hasUserChosenNames } from "../../contract/wire.ts";
 import { controlCharacters, replaceControlCharacters } from "../../text/controlCharacters.ts";
 
 const longest = 400;
@@ -62,7 +62,7 @@ function cleaned(field: string, value: unknown, apiKey: string, isData: boolean)
   if (Array.isArray(value)) return value.map((item) => cleaned("", item, apiKey, isData));
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      const isMap = isOfOwnNames(name) && !Array.isArray(item);
+      const isMap = hasUserChosenNames(name) && !Array.isArray(item);
       return [name, cleaned(name, item, apiKey, isData || isMap)];
     }),
   );

@@ -121,7 +121,7 @@ function innermost(thrown: unknown): { readonly error: Error; readonly code?: st
 }
 
 /** One sentence on what is wrong, and one on what to do. */
-interface Told {
+interface Explanation {
   readonly message: string;
   readonly next: string;
 }
@@ -140,7 +140,7 @@ export function tlsFault(
   host: string,
   now: number,
   trustNext?: string,
-): Told | undefined {
+): Explanation | undefined {
   const certificate = certificateFaults[code];
   if (certificate !== undefined) {
     const minute = `${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;

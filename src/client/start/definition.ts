@@ -86,9 +86,9 @@ async function filesOf(root: string, signal: AbortSignal): Promise<string[]> {
   return files;
 }
 
-/** Why git has listed nothing. @returns a clause, and what to do. */
+/** Why git listed no files, as a clause, and what to do about it. */
 function gitRefusal(error: { readonly code?: unknown; readonly stderr?: unknown }) {
-  // The command that git advises is in no language.
+  // Git translates its messages, but not the command that it suggests.
   const [, command] = /(git config --global --add safe\.directory .+)/.exec(String(error.stderr)) ?? [];
   if (command !== undefined)
     return {

@@ -1,5 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
-import { waitSeconds } from "../../contract/limits.ts";
+import { waitSeconds as defaultWaitSeconds } from "../../contract/limits.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { anySignal } from "../../machine/anySignal.ts";
@@ -55,7 +55,7 @@ export interface StartDeps {
   /** The run that the caller is a step of. While it holds the org's only slot, a wait for that slot can't succeed. */
   readonly ownRunId?: string | undefined;
   /** How long to wait for a slot; by default 120, as in the contract. 0 takes the first reply. */
-  readonly patienceSeconds?: number;
+  readonly waitSeconds?: number;
 }
 
 /**
@@ -115,8 +115,8 @@ async function askAndWait(
 ): Promise<StartOutcome> {
   const first = await ask(attempts, undefined, signal);
   if (first.kind === "started") return first;
-  const patience = deps.patienceSeconds ?? waitSeconds;
-  if (first.refusal.scope === "free-day" || patience <= 0) return refused(first, 0);
+  const { waitSeconds = defaultWaitSeconds } = deps;
+  if (first.refusal.scope === "free-day" || waitSeconds <= 0) return refused(first, 0);
   const { ownRunId } = deps;
   if (ownRunId !== undefined && (await holdsOnlySlot(attempts.client, ownRunId, signal))) {
     return { kind: "refused", refusal: first.refusal, waitedSeconds: 0, ownRunId };
@@ -124,7 +124,7 @@ async function askAndWait(
   deps.onWaitStart?.(first.servedAt);
 
   const over = new AbortController();
-  const deadline = attempts.client.clock.monotonic() + patience * 1000;
+  const deadline = attempts.client.clock.monotonic() + waitSeconds * 1000;
   const countingDown = countDown(deadline, deps, over.signal).catch((error: unknown) => {
     if (!over.signal.aborted) listenerFailed.abort(error);
   });
@@ -133,8 +133,8 @@ async function askAndWait(
   try {
     // `Retry-After` is obeyed before the service is asked to hold the start request.
     if (first.retryAfterSeconds !== undefined)
-      await attempts.client.clock.sleep(pauseOf(first.retryAfterSeconds, patience), signal);
-    return await keepAsking(attempts, deadline, patience, signal);
+      await attempts.client.clock.sleep(pauseOf(first.retryAfterSeconds, waitSeconds), signal);
+    return await keepAsking(attempts, deadline, waitSeconds, signal);
   } finally {
     over.abort();
     await Promise.all([countingDown, watching]);
@@ -145,7 +145,7 @@ async function askAndWait(
 async function keepAsking(
   attempts: StartAttempts,
   deadline: number,
-  patience: number,
+  waitSeconds: number,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
   const { clock, random } = attempts.client;
@@ -156,12 +156,12 @@ async function keepAsking(
     if (attempt.kind === "started") return attempt;
     const left = deadline - clock.monotonic();
     if (attempt.refusal.scope === "free-day" || left <= 0) {
-      return refused(attempt, Math.round(patience - left / 1000));
+      return refused(attempt, Math.round(waitSeconds - left / 1000));
     }
     const wanted =
       attempt.retryAfterSeconds === undefined
         ? pauses.next().value
-        : pauseOf(attempt.retryAfterSeconds, patience);
+        : pauseOf(attempt.retryAfterSeconds, waitSeconds);
     // For a service that held the request, the pause is already over.
     const pause = Math.min(asked + wanted, deadline) - clock.monotonic();
     if (pause > 0) await clock.sleep(pause, signal);
@@ -169,8 +169,8 @@ async function keepAsking(
 }
 
 /** The pause that a service asks for, in milliseconds: neither so short that it is hammered nor longer than the wait. */
-function pauseOf(retryAfterSeconds: number, patienceSeconds: number): number {
-  return Math.min(Math.max(pauseBounds.shortest, retryAfterSeconds * 1000), patienceSeconds * 1000);
+function pauseOf(retryAfterSeconds: number, waitSeconds: number): number {
+  return Math.min(Math.max(pauseBounds.shortest, retryAfterSeconds * 1000), waitSeconds * 1000);
 }
 
 /**

@@ -4,7 +4,7 @@ import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
@@ -134,7 +134,7 @@ export class RunAnnouncer implements Disposable {
     if (await clock.sleep(pause, signal).catch(() => "ended")) return;
     if ((await this.#isShownElsewhere(run)) || !(await this.#isFirst(run))) return;
     const { pipeline, project } = run;
-    const request = { pipeline, project, inputs: inputsAgain(run) };
+    const request = { pipeline, project, inputs: inputsForRerun(run) };
     const again = async () => void (await executeCommand("pipelineRuns.run", request));
     await this.#announce(run, isMine, () => again().catch(showProblem));
   }
@@ -244,7 +244,7 @@ const longestInputs = 60;
 
 /** The end of a run as one sentence, with a short form of its inputs. @param isMine whether this window's key started it. */
 export function endText(run: Run, isMine: boolean): string {
-  const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
+  const inputs = inputsText({ inputs: inputsForRerun(run) }, longestInputs);
   const name = inputs === undefined ? nameOf(run) : t("{0} with {1}", nameOf(run), inputs);
   const starter = actorText(run);
   const who = isMine || starter === undefined ? name : t("{0} (by {1})", name, starter);

@@ -121,7 +121,7 @@ async function cancelAndFollow(
   run: Pick<Run, "runId" | "pipeline">,
   { announcer, window, signal }: CancelDeps,
 ): Promise<Run> {
-  const speakAgain = announcer.suppress(run.runId);
+  const unsuppress = announcer.suppress(run.runId);
   try {
     const { status, warning } = await client.cancel(run.runId, signal);
     if (warning !== undefined) void window.showWarningMessage(warning);
@@ -130,7 +130,7 @@ async function cancelAndFollow(
       throw error;
     });
   } catch (error) {
-    speakAgain();
+    unsuppress();
     throw error;
   }
 }

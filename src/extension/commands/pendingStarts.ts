@@ -46,7 +46,7 @@ export async function deferToReset(
 
 /** “Cancel Retry…”: cancels a start that was deferred to 00:00 UTC. */
 export async function cancelRetry({ retries, window }: Pick<RetryDeps, "retries" | "window">): Promise<void> {
-  await retries.look();
+  await retries.refresh();
   const items = retries.pending.value.map(retryItem);
   if (items.length === 0) {
     void window.showInformationMessage(t("No start is scheduled for 00:00 UTC."));

@@ -3,7 +3,7 @@ import type { window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
 import type { RunsQuery, ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../text/time.ts";
@@ -58,7 +58,7 @@ function runItem(run: Run, seen: RowContext) {
   const { actor, project, runId } = run;
   const { me, namesProjects } = seen;
   const starter = actorText(run);
-  const inputs = inputsText({ inputs: inputsAgain(run) }, longestInputs);
+  const inputs = inputsText({ inputs: inputsForRerun(run) }, longestInputs);
   const who = starter && (actor === me ? t("started by you") : t("started by {0}", starter));
   return {
     label: withoutIcons(nameOf(run)),

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { fromFailedStep } from "../../contract/fromStep.ts";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
@@ -25,8 +25,8 @@ export async function runPipeline(
 
 interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
-  /** See `stepToGoOnAt`. */
-  readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
+  /** See `stepToResumeAt`. */
+  readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
 /** “Run Again…”: starts a run's pipeline again, from the current file, with the run's inputs. */
@@ -35,7 +35,7 @@ export async function runAgain(deps: RunAgainDeps, argument?: unknown): Promise<
   const run = await recentRun(argument, words, deps);
   if (run === undefined) return;
   const { pipeline, project } = run;
-  await deps.executeCommand("pipelineRuns.run", { pipeline, project, inputs: inputsAgain(run) });
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, inputs: inputsForRerun(run) });
 }
 
 /** “Run From Failed Step…”: starts a new run at a run's failed step. @param argument a run, or its failed step. */
@@ -51,11 +51,11 @@ export async function runFromStep(deps: RunAgainDeps, argument?: unknown): Promi
     picked.steps === undefined
       ? await (await deps.session.connect(deps.signal)).run(runId, deps.signal)
       : picked;
-  const failed = await deps.goOnAt(run);
+  const failed = await deps.resumeAt(run);
   if (failed === undefined) {
     void deps.window.showInformationMessage(t("This run failed at no step that a new one could begin with."));
     return;
   }
   const { fromStep } = failed;
-  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep, inputs: inputsAgain(run) });
+  await deps.executeCommand("pipelineRuns.run", { pipeline, project, fromStep, inputs: inputsForRerun(run) });
 }

@@ -45,12 +45,12 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
     }));
     showOf(uri, told);
   };
-  /** During `together`: the projects to show when it ends. */
-  let later: Set<string> | undefined;
+  /** During `inOneUpdate`: the projects to show when it ends. */
+  let batched: Set<string> | undefined;
   /** If two files share a name, both have a problem, so a project's files are shown together. */
   const showProject = (project: string) => {
-    if (later !== undefined) {
-      later.add(project);
+    if (batched !== undefined) {
+      batched.add(project);
       return;
     }
     const ofProject = [...files].filter(([, file]) => file.project === project);
@@ -79,13 +79,13 @@ export function fileProblems({ show, clock, onChange }: FileProblemsDeps) {
     },
     remove,
     /** Shows everything that `act` puts and removes once it ends, even if it fails. */
-    together: async (act: () => Promise<void>): Promise<void> => {
+    inOneUpdate: async (act: () => Promise<void>): Promise<void> => {
       const changed = new Set<string>();
-      later = changed;
+      batched = changed;
       try {
         await act();
       } finally {
-        later = undefined;
+        batched = undefined;
         for (const project of changed) showProject(project);
       }
     },

@@ -1,10 +1,10 @@
 import { t } from "@vscode/l10n";
 import type { Command } from "vscode";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
-import { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
+import { stepToResumeAt } from "../../pipeline/stepToResumeAt.ts";
 import type { RunListState } from "../session/runList.ts";
 import type { Wait } from "../start/waits.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
@@ -83,7 +83,7 @@ function workLenses(state: LensState): readonly Lens[] {
 }
 
 function fromStepLens(last: Run | undefined, { project, pipelineNow }: LensState): readonly Lens[] {
-  const failed = last && stepToGoOnAt(last, pipelineNow);
+  const failed = last && stepToResumeAt(last, pipelineNow);
   if (last?.pipeline === undefined || failed === undefined) return [];
   const name = withoutIcons(shortText(failed.step.name, longestName));
   return [
@@ -91,7 +91,9 @@ function fromStepLens(last: Run | undefined, { project, pipelineNow }: LensState
       title: t("$(debug-continue) Run from {0}", name),
       tooltip: t("Start a new run, one of today's, without the steps before {0}", name),
       command: "pipelineRuns.run",
-      arguments: [{ pipeline: last.pipeline, project, fromStep: failed.fromStep, inputs: inputsAgain(last) }],
+      arguments: [
+        { pipeline: last.pipeline, project, fromStep: failed.fromStep, inputs: inputsForRerun(last) },
+      ],
     },
   ];
 }

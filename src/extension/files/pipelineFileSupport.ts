@@ -49,9 +49,9 @@ export class PipelineFileSupport implements vscode.Disposable {
   /** The files in `pipelines/` and `parts/`, by project root. A file elsewhere is offered once another file includes it. */
   readonly #includable = new Map<string, Set<string>>();
   /** The addresses of unopened files whose problems depend on their own text alone. */
-  readonly #alone = new Set<string>();
+  readonly #selfContained = new Set<string>();
   /** The addresses of other files that a project's files name, by its root. */
-  readonly #named = new Map<string, Set<string>>();
+  readonly #referenced = new Map<string, Set<string>>();
   #reading = Promise.resolve();
   /** The projects whose files will be read again. */
   readonly #due = new Set<FileProject>();
@@ -137,7 +137,7 @@ export class PipelineFileSupport implements vscode.Disposable {
         watchProjectFiles(
           project.root,
           () => this.#survey(project),
-          (uri) => this.#named.get(project.root.toString())?.has(uri.toString()) === true,
+          (uri) => this.#referenced.get(project.root.toString())?.has(uri.toString()) === true,
         ),
       ),
     ];
@@ -166,7 +166,7 @@ export class PipelineFileSupport implements vscode.Disposable {
 
   async #readFiles({ root }: FileProject): Promise<void> {
     this.#analyses.forget();
-    this.#named.delete(root.toString());
+    this.#referenced.delete(root.toString());
     const known = [...this.#problems.files].filter(([, { project }]) => project === root.toString());
     const uris = new Set(known.map(([uri]) => uri));
     if (root.scheme === "file" && vscode.workspace.isTrusted) {
@@ -183,7 +183,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     }
     const all = [...uris];
     for (let at = 0; at < all.length; at += shownTogether)
-      await this.#problems.together(async () => {
+      await this.#problems.inOneUpdate(async () => {
         for (const uri of all.slice(at, at + shownTogether)) await this.#readFile(vscode.Uri.parse(uri));
       });
   }
@@ -203,16 +203,16 @@ export class PipelineFileSupport implements vscode.Disposable {
     const address = uri.toString();
     const known = this.#problems.files.get(address)?.analysis;
     const { readPart, isThere } = this.#around(uri);
-    const alone = <T>(others: ((path: string) => T) | undefined) =>
+    const tracked = <T>(others: ((path: string) => T) | undefined) =>
       others &&
       ((path: string) => {
-        this.#alone.delete(address);
+        this.#selfContained.delete(address);
         return others(path);
       });
     const read = await readPipelineFile(uri.fsPath, (text, path) => {
-      if (known?.text === text && this.#alone.has(address)) return known.parsed;
-      this.#alone.add(address);
-      return parsePipeline(text, path, alone(readPart), alone(isThere));
+      if (known?.text === text && this.#selfContained.has(address)) return known.parsed;
+      this.#selfContained.add(address);
+      return parsePipeline(text, path, tracked(readPart), tracked(isThere));
     });
     // The file may have been opened in the meantime, and then its document is newer; or its project may be gone.
     if (openDocument(uri) !== undefined || this.#projects.projectOf(uri) !== project) return;
@@ -227,7 +227,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     const project = pipelineOf ?? this.#projectOfPart(uri);
     if (project === undefined || document.isClosed) return;
     const analysis = this.#analyses.of(document);
-    this.#alone.delete(uri.toString());
+    this.#selfContained.delete(uri.toString());
     this.#problems.put(uri.toString(), project.root.toString(), analysis, pipelineOf === undefined);
   }
 
@@ -306,8 +306,8 @@ export class PipelineFileSupport implements vscode.Disposable {
       },
       isThere: (path) => {
         if (root.scheme !== "file" || !vscode.workspace.isTrusted) return true;
-        const named = this.#named.get(root.toString()) ?? new Set();
-        this.#named.set(root.toString(), named.add(vscode.Uri.joinPath(root, path).toString()));
+        const referenced = this.#referenced.get(root.toString()) ?? new Set();
+        this.#referenced.set(root.toString(), referenced.add(vscode.Uri.joinPath(root, path).toString()));
         return existsSync(join(root.fsPath, path));
       },
       files: () => {

@@ -22,8 +22,8 @@ export interface FollowedLogDeps {
   readonly origin: () => string | undefined;
   readonly clock: Clock;
   readonly timeText: (instant: string) => string;
-  /** See `stepToGoOnAt`. */
-  readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
+  /** See `stepToResumeAt`. */
+  readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
   /** Called when the document changes, but no faster than an editor reads it. */
   readonly onChange: () => void;
 }
@@ -164,7 +164,7 @@ export class FollowedLog implements Disposable {
     // The service may have restarted.
     const ended = await (await this.#connect(signal)).run(this.runId, signal);
     text.setRun(ended, undefined);
-    text.setGoOnAt((await this.#deps.goOnAt(ended))?.index);
+    text.setResumeAt((await this.#deps.resumeAt(ended))?.index);
     this.#ready.resolve();
   }
 

@@ -21,15 +21,15 @@ import { StickToEnd } from "./stickToEnd.ts";
 import type { TextLine } from "./textLine.ts";
 
 export interface LogDocumentsDeps {
-  readonly session: Pick<Session, "connect" | "connectAnew" | "origin" | "state" | "runChanged">;
+  readonly session: Pick<Session, "connect" | "reconnect" | "origin" | "state" | "runChanged">;
   readonly projectNames: Pick<ProjectNames, "register">;
   readonly runs: Pick<RunList, "find">;
   /** Shows foreign names without interpreting them. */
   readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** See `stepToGoOnAt`. */
-  readonly goOnAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
+  /** See `stepToResumeAt`. */
+  readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
 type FindFile = ReturnType<typeof projectFilesIn>;
@@ -47,13 +47,13 @@ export class LogDocuments implements vscode.Disposable {
 
   constructor(deps: LogDocumentsDeps) {
     this.#deps = deps;
-    const { session, clock, goOnAt } = deps;
+    const { session, clock, resumeAt } = deps;
     this.#logs = openLogs({
-      connect: (signal) => session.connectAnew(signal),
+      connect: (signal) => session.reconnect(signal),
       origin: () => session.origin,
       clock,
       timeText,
-      goOnAt,
+      resumeAt,
       onChange: (runId) => this.#changed.fire(runId),
       isShown: (runId) => vscode.workspace.textDocuments.some(({ uri }) => runIdOf(uri) === runId),
     });

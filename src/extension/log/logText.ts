@@ -74,7 +74,7 @@ export class LogText {
   readonly #steps = new Map<number, Section>();
   #run: Run;
   #me: string | undefined;
-  #goOnAt: number | undefined;
+  #resumeAt: number | undefined;
   #size = 0;
   #notice: string | undefined;
 
@@ -102,8 +102,8 @@ export class LogText {
   }
 
   /** Offers to begin a new run at the step with this index. */
-  setGoOnAt(index: number | undefined): void {
-    this.#goOnAt = index;
+  setResumeAt(index: number | undefined): void {
+    this.#resumeAt = index;
   }
 
   /** Sets the last line of the document, such as that the service is out of reach; undefined removes it. */
@@ -157,7 +157,7 @@ export class LogText {
       putPart(
         { kind: "failed", name: t("Failed step: {0}", failed.step.name), detail: stepDetail(failed.step) },
         failedStepLines(failed.step, last, {
-          mayBegin: failed.index === this.#goOnAt,
+          mayBegin: failed.index === this.#resumeAt,
           // The output of the only step follows directly.
           isOutputNext: this.#stepIndexes().length === 1,
         }),

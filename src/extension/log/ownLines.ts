@@ -3,7 +3,7 @@ import { runCommand } from "../../contract/refusal.ts";
 import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import type { SgrStyle } from "../../text/escapeSequences.ts";
-import { untold } from "../../text/failureLines.ts";
+import { withoutRepeatedLines } from "../../text/failureLines.ts";
 import { tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { inputsText, outputsText, statusText, toOneLine } from "../window/runText.ts";
@@ -98,7 +98,7 @@ export function failedStepLines(
 ): TextLine[] {
   const { mark, look } = statusStyle(step.status);
   // Drops what the message repeats of the last output, which the log shows with its colours.
-  const own = untold(
+  const own = withoutRepeatedLines(
     (step.message ?? "").split(/\r?\n/).map(toOneLine),
     last.map(({ text }) => toOneLine(text)),
   );

@@ -74,11 +74,11 @@ export class Session implements Disposable {
       const isSame = used?.address === now.address && used.key === now.key;
       if (isSame && this.#connection?.isOpen === true) return this.#connection.client;
     }
-    return this.connectAnew(signal, start);
+    return this.reconnect(signal, start);
   }
 
   /** Like {@link connect}, if a request didn't reach the service at the connection's address. */
-  async connectAnew(signal: AbortSignal, start: StartWhen = "needed"): Promise<ServiceClient> {
+  async reconnect(signal: AbortSignal, start: StartWhen = "needed"): Promise<ServiceClient> {
     const inUse = findServiceInUse(this.#deps);
     const key = inUse.then((used) => used.key);
     const client = await clientOf(this.#deps.target(), key, this.#deps, signal, start);

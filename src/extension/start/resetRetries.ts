@@ -28,7 +28,7 @@ const jitter = { least: 1000, most: 10_000 } as const;
 /** In milliseconds: the person is asked before a start that is later than this. */
 const tooLate = 5 * 60_000;
 /** In milliseconds: how often stored starts are read. Other windows change them, and timers stop while a machine sleeps. */
-const lookInterval = 30_000;
+const refreshInterval = 30_000;
 /** In milliseconds. */
 const statusBarTime = 8000;
 
@@ -46,12 +46,12 @@ export class ResetRetries implements Disposable {
   readonly #begun = new Set<string>();
   /** New times of starts that came before the service's reset, as this machine's clock was changed; in this window only. */
   readonly #later = new Map<string, number>();
-  #looks = 0;
-  #cancelNextLook = () => {};
+  #refreshes = 0;
+  #cancelNextRefresh = () => {};
 
   constructor(deps: ResetRetriesDeps) {
     this.#deps = deps;
-    void this.look();
+    void this.refresh();
   }
 
   /**
@@ -82,29 +82,29 @@ export class ResetRetries implements Disposable {
       orgId: org.orgId,
     };
     await store.put(retry);
-    await this.look();
+    await this.refresh();
     return retry;
   }
 
   /** Cancels a deferred start in all windows. @returns false if another window was first. @throws if it can't be removed. */
   async cancel({ id }: Pick<PendingRetry, "id">): Promise<boolean> {
     const isTaken = await this.#deps.store.take(id);
-    await this.look();
+    await this.refresh();
     return isTaken;
   }
 
   dispose(): void {
     this.#ended.abort(new Error("the window closes"));
-    this.#cancelNextLook();
+    this.#cancelNextRefresh();
   }
 
   /** Reads the stored starts of all windows and begins those that are due; reads them again when the next one is. */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     const { clock, store } = this.#deps;
-    this.#looks += 1;
-    const look = this.#looks;
+    this.#refreshes += 1;
+    const refresh = this.#refreshes;
     const stored = await store.list();
-    if (look !== this.#looks || this.#ended.signal.aborted) return;
+    if (refresh !== this.#refreshes || this.#ended.signal.aborted) return;
     const now = clock.now();
     const pauses: number[] = [];
     for (const retry of stored.filter(({ id }) => !this.#begun.has(id))) {
@@ -112,8 +112,8 @@ export class ResetRetries implements Disposable {
       if (dueAt <= now) void this.#begin({ ...retry, dueAt });
       else pauses.push(dueAt - now);
     }
-    this.#cancelNextLook();
-    this.#cancelNextLook = clock.after(Math.min(lookInterval, ...pauses), () => void this.look());
+    this.#cancelNextRefresh();
+    this.#cancelNextRefresh = clock.after(Math.min(refreshInterval, ...pauses), () => void this.refresh());
     this.pending.set(stored);
   }
 
@@ -135,10 +135,10 @@ export class ResetRetries implements Disposable {
     if (typeof found === "number" && found > 0) {
       this.#later.set(retry.id, clock.now() + found);
       this.#begun.delete(retry.id);
-      return this.look();
+      return this.refresh();
     }
     const isTaken = await store.take(retry.id);
-    void this.look();
+    void this.refresh();
     // Another window was first, or the start was cancelled.
     if (!isTaken) return;
     if (typeof found === "string") return this.#ask(retry, found);

@@ -28,7 +28,7 @@ import {
 import type { Wait, Waits } from "./waits.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
-  readonly session: Pick<Session, "connect" | "connectAnew" | "noteChange" | "state">;
+  readonly session: Pick<Session, "connect" | "reconnect" | "noteChange" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly shutdown: Pick<Shutdown, "join">;
@@ -166,13 +166,13 @@ async function cancelUnwanted(
 ): Promise<void> {
   const { runId } = run;
   const pipeline = nameOf(run);
-  const speakAgain = announcer.suppress(runId);
+  const unsuppress = announcer.suppress(runId);
   const [outcome] = await shutdown.join(cancelEach(client, [runId], new AbortController().signal));
   if (outcome?.kind === "cancelled") {
     log.info(`${pipeline}: ${runId} had started when its wait was stopped; ${outcome.status}`);
     return;
   }
-  speakAgain();
+  unsuppress();
   const why = outcome === undefined ? "" : describeError(outcome.error);
   log.warn(`${pipeline}: ${runId} had started when its wait was stopped, and is not cancelled: ${why}`);
   const cancel = t("Cancel Run…");
@@ -208,7 +208,7 @@ export function reconnectTo({
 }: Pick<StartPipelineDeps, "session" | "target">): Reconnect | undefined {
   if (target().kind !== "embedded") return undefined;
   return (signal) => {
-    if (target().kind === "embedded") return session.connectAnew(signal);
+    if (target().kind === "embedded") return session.reconnect(signal);
     throw new PipelineError("out-of-reach", t("The settings now name another service."));
   };
 }

@@ -17,8 +17,9 @@ export interface StatusAction {
 /** The actions that make sense now, most likely first. */
 export function statusActionsFor(facts: StatusFacts): StatusAction[] {
   // A deferred start can be cancelled in any state.
-  const putOff = facts.deferred === "" || facts.state.kind === "live" ? [] : [allActions().cancelRetry];
-  return [...actionsFor(facts), ...putOff];
+  const cancelDeferred =
+    facts.deferred === "" || facts.state.kind === "live" ? [] : [allActions().cancelRetry];
+  return [...actionsFor(facts), ...cancelDeferred];
 }
 
 function actionsFor(facts: StatusFacts): StatusAction[] {

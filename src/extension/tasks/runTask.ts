@@ -22,7 +22,7 @@ import type { Waits } from "../start/waits.ts";
 import type { TaskIo } from "./taskTerminal.ts";
 
 export interface RunTaskDeps extends OwnToolDeps, ChooseStartDeps {
-  readonly session: Pick<Session, "connect" | "connectAnew" | "noteChange" | "state">;
+  readonly session: Pick<Session, "connect" | "reconnect" | "noteChange" | "state">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly announcer: Pick<RunAnnouncer, "suppress">;

@@ -102,7 +102,7 @@ function groupRow({ group }: GroupNode): Row {
 
 function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const { me, serviceNow, now, namesProjects = false } = seen;
-  const inWork = isActive(run);
+  const active = isActive(run);
   const status = statusText(run.status);
   const took = tookText(run, serviceNow);
   const { actor, agent, createdAt } = run;
@@ -111,14 +111,14 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const when =
     createdAt === undefined ? undefined : momentText(Date.parse(createdAt) - (serviceNow - now), now);
   const began = when && t("since {0}", when);
-  const state = inWork ? when && t("{0} since {1}", status, when) : took && t("{0} after {1}", status, took);
+  const state = active ? when && t("{0} since {1}", status, when) : took && t("{0} after {1}", status, took);
   const isOthers = actor !== undefined && actor !== me;
   const project = namesProjects ? run.project : undefined;
   const through = agent && t("agent {0}", agent);
   // A narrow view cuts the end, so what the icon shows too comes after the times.
   const parts = [
     through,
-    ...(inWork ? [began] : [when, took]),
+    ...(active ? [began] : [when, took]),
     status,
     project,
     isOthers && starter ? t("by {0}", starter) : undefined,
@@ -133,13 +133,13 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
     folding: isUnfolded ? "expanded" : "collapsed",
     tokens: [
       "run",
-      ...(inWork ? ["inWork"] : ["ended"]),
-      ...(inWork && run.status !== "cancelling" ? ["cancellable"] : []),
+      ...(active ? ["inWork"] : ["ended"]),
+      ...(active && run.status !== "cancelling" ? ["cancellable"] : []),
     ],
     spoken: [
       nameOf(run),
       state || status,
-      inWork ? undefined : when,
+      active ? undefined : when,
       project && t("project {0}", project),
       who,
       through,

@@ -7,7 +7,7 @@ import { quotaLevel, quotaText } from "../../contract/limits.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { goOnAt } from "../../project/goOnAt.ts";
+import { resumeAt } from "../../project/resumeAt.ts";
 import { localReset } from "../../text/refusalText.ts";
 import { elapsed } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";
@@ -245,7 +245,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     const { value } = this.#deps.files.state;
     const projects = value.kind === "pipelines" ? value.projects : [];
     const root = projects.find(({ name }) => name === run.project)?.root;
-    const first = (await goOnAt(run, root))?.index;
+    const first = (await resumeAt(run, root))?.index;
     const before = this.#steps.get(runId) ?? [];
     const nodes = steps.map((step, index): StepNode => {
       const mayBegin = index === first;

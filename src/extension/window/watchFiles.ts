@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 
 /** In milliseconds: a checkout changes many files at once. */
-const gatherTime = 150;
+const throttleTime = 150;
 /**
  * In milliseconds: the delay of a second look after a change. The editor collects its watchers' events for a moment and doesn't
  * report a file that appears and disappears within it, which the first look may have seen.
@@ -14,19 +14,19 @@ const secondLookTime = 1000;
 export function watchWindowFiles(onChange: () => void): vscode.Disposable {
   const { workspace } = vscode;
   const roots = () => (workspace.workspaceFolders ?? []).map(({ uri }) => uri);
-  const calmly = gathered(roots, onChange);
+  const changes = throttled(roots, onChange);
   return vscode.Disposable.from(
-    calmly,
-    workspace.onDidChangeWorkspaceFolders(calmly.tell),
-    workspace.onDidGrantWorkspaceTrust(calmly.tell),
+    changes,
+    workspace.onDidChangeWorkspaceFolders(changes.notify),
+    workspace.onDidGrantWorkspaceTrust(changes.notify),
     // Changes made in the editor are known even if files can't be watched, as on some network drives.
     workspace.onDidSaveTextDocument(({ uri }) => {
-      if (mayConcern(uri)) calmly.tell();
+      if (mayConcern(uri)) changes.notify();
     }),
-    workspace.onDidCreateFiles(calmly.tell),
-    workspace.onDidDeleteFiles(calmly.tell),
-    workspace.onDidRenameFiles(calmly.tell),
-    watching(workspace.createFileSystemWatcher("**"), calmly.tell),
+    workspace.onDidCreateFiles(changes.notify),
+    workspace.onDidDeleteFiles(changes.notify),
+    workspace.onDidRenameFiles(changes.notify),
+    watching(workspace.createFileSystemWatcher("**"), changes.notify),
   );
 }
 
@@ -39,9 +39,9 @@ export function watchProjectFiles(
   onChange: () => void,
   isNamed?: (uri: vscode.Uri) => boolean,
 ): vscode.Disposable {
-  const calmly = gathered(() => [root], onChange);
+  const changes = throttled(() => [root], onChange);
   const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(root, "**"));
-  return vscode.Disposable.from(calmly, watching(watcher, calmly.tell, isNamed));
+  return vscode.Disposable.from(changes, watching(watcher, changes.notify, isNamed));
 }
 
 /** Whether it is a pipeline file, one that another may include, or a folder for such files. */
@@ -72,13 +72,13 @@ function watching(
  * Calls back once for all changes within the time, even while changes continue, and once more a moment later.
  * @param roots the folders whose links are followed.
  */
-function gathered(roots: () => readonly vscode.Uri[], onChange: () => void) {
+function throttled(roots: () => readonly vscode.Uri[], onChange: () => void) {
   let first: ReturnType<typeof setTimeout> | undefined;
   let second: ReturnType<typeof setTimeout> | undefined;
-  const tell = () => {
-    first ??= setTimeout(look, gatherTime);
+  const notify = () => {
+    first ??= setTimeout(look, throttleTime);
   };
-  const links = watchingLinks(roots, tell);
+  const links = watchingLinks(roots, notify);
   const look = () => {
     first = undefined;
     links.update();
@@ -87,7 +87,7 @@ function gathered(roots: () => readonly vscode.Uri[], onChange: () => void) {
     second = setTimeout(onChange, secondLookTime);
   };
   return {
-    tell,
+    notify,
     dispose: () => {
       links.dispose();
       clearTimeout(first);

@@ -3,7 +3,7 @@ import type { Edit, Span } from "../mistakes/problem.ts";
 import { isName } from "../pipeline.ts";
 import { expressionsOf } from "./expressionAt.ts";
 import { type Outline, stepLists } from "./outline.ts";
-import { asYamlText, spotAt, textBehind, touches } from "./tree.ts";
+import { asYamlText, spotAt, textValueOf, touches } from "./tree.ts";
 
 /** All places where the file names one thing of its own: its definitions and its uses. */
 export interface Named {
@@ -100,7 +100,7 @@ export function partAt(
   const [list, , field, name, deeper] = spot?.crumbs ?? [];
   if (list?.kind === "entry" && field?.kind === "entry" && spot !== undefined && deeper === undefined) {
     const include = stepLists.some((known) => known === list.entry.name.text)
-      ? textBehind(field.map, "include")
+      ? textValueOf(field.map, "include")
       : undefined;
     if (include !== undefined && field.entry.name.text === "include") return { path: include.text };
     if (include !== undefined && field.entry.name.text === "inputs" && name?.kind === "entry" && spot.isName)

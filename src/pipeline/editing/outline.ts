@@ -14,7 +14,7 @@ import {
   spanOfEntry,
   type TextTree,
   type Tree,
-  textBehind,
+  textValueOf,
 } from "./tree.ts";
 
 /** What a pipeline file names, with the positions; the file may be invalid. */
@@ -78,7 +78,7 @@ export function outlineOf(text: string, readPart?: ReadPart): Outline {
 export function outlineOfTree(tree: Tree | undefined, readPart?: ReadPart): Outline {
   const resources = entriesOf(entryOf(tree, "resources")?.value).map((entry) => ({
     name: entry.name,
-    type: findResourceType(textBehind(entry.value, "type")?.text)?.type,
+    type: findResourceType(textValueOf(entry.value, "type")?.text)?.type,
     span: spanOfEntry(entry),
   }));
   const steps = stepLists.flatMap((list) => {
@@ -90,7 +90,7 @@ export function outlineOfTree(tree: Tree | undefined, readPart?: ReadPart): Outl
   });
   return {
     tree,
-    name: textBehind(tree, "name"),
+    name: textValueOf(tree, "name"),
     inputs: entriesOf(entryOf(tree, "inputs")?.value).map(input),
     resources,
     steps,
@@ -103,17 +103,17 @@ export function outlineOfTree(tree: Tree | undefined, readPart?: ReadPart): Outl
 }
 
 function input({ name, value }: Entry): OutlinedInput {
-  const plain = value?.kind === "text" ? value : textBehind(value, "default");
+  const plain = value?.kind === "text" ? value : textValueOf(value, "default");
   const list = entryOf(value, "options")?.value;
   const options =
     list?.kind === "list" ? list.items.flatMap((item) => (item?.kind === "text" ? [item] : [])) : [];
-  const written = textBehind(value, "type")?.text;
+  const written = textValueOf(value, "type")?.text;
   return {
     name,
     type: inputTypes.find((type) => type === written) ?? typeOf(options[0] ?? plain),
     default: plain?.text,
     options: options.map(({ text }) => text),
-    description: textBehind(value, "description")?.text,
+    description: textValueOf(value, "description")?.text,
   };
 }
 
@@ -123,21 +123,21 @@ function typeOf(value: TextTree | undefined): Input["type"] {
 }
 
 function step(tree: Tree, resources: Outline["resources"]): Omit<OutlinedStep, "list" | "index"> {
-  const name = textBehind(tree, "name");
-  const use = textBehind(tree, "use");
+  const name = textValueOf(tree, "name");
+  const use = textValueOf(tree, "use");
   const run = entryOf(tree, "run")?.value;
   const words = run?.kind === "list" ? run.items.map((item) => (item?.kind === "text" ? item.text : "")) : [];
   return {
     span: { start: tree.start, end: tree.end },
     tree,
     label: quoted(name?.text ?? actionOf(tree)),
-    id: textBehind(tree, "id"),
+    id: textValueOf(tree, "id"),
     name,
     use,
     type: resources.find((resource) => resource.name.text === use?.text)?.type,
     isEach: entryOf(tree, "each") !== undefined,
     scripts: scriptItems(words),
-    include: textBehind(tree, "include"),
+    include: textValueOf(tree, "include"),
   };
 }
 

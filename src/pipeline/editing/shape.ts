@@ -7,7 +7,7 @@ import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypeN
 import { findResourceType, resourceTypes } from "../types/resourceTypes.ts";
 import { inputText } from "./members.ts";
 import { type Outline, type OutlinedStep, stepLists } from "./outline.ts";
-import { type Crumb, type Tree, textBehind } from "./tree.ts";
+import { type Crumb, type Tree, textValueOf } from "./tree.ts";
 
 /** What the schema allows at a position. Several may apply: `press` takes a text or a map. */
 export interface Shape {
@@ -78,7 +78,7 @@ export function shapeAt(crumbs: readonly Crumb[], outline: Outline): Shape {
 }
 
 function resourceShape(tree: Tree | undefined): Shape {
-  const known = findResourceType(textBehind(tree, "type")?.text);
+  const known = findResourceType(textValueOf(tree, "type")?.text);
   return (known && typeShapes.get(known.type)?.resource) ?? resourceWithoutType;
 }
 

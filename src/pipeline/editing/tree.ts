@@ -93,7 +93,7 @@ export function entryOf(tree: Tree | undefined, name: string): Entry | undefined
 }
 
 /** The text of the entry of this name; undefined if there is none. */
-export function textBehind(tree: Tree | undefined, name: string): TextTree | undefined {
+export function textValueOf(tree: Tree | undefined, name: string): TextTree | undefined {
   const value = entryOf(tree, name)?.value;
   return value?.kind === "text" ? value : undefined;
 }

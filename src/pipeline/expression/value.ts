@@ -43,7 +43,7 @@ export function kindOf(value: Json): string {
   return isNumber(value) ? "a number" : isList(value) ? "a list" : "a map";
 }
 
-/** Passes over a byte-order mark. @returns undefined for a text that isn't JSON, or is nested too deep to read. */
+/** Ignores a byte-order mark. @returns undefined for a text that isn't JSON, or is nested too deep to read. */
 export function parseJson(written: string): { readonly value: Json } | undefined {
   const text = written.replace(/^\ufeff/, "");
   try {
@@ -54,7 +54,7 @@ export function parseJson(written: string): { readonly value: Json } | undefined
   }
 }
 
-/** Why a text isn't JSON, behind what it is called. */
+/** Why a text isn't JSON, as the rest of a sentence whose subject is the text. */
 export function notJson(text: string): string {
   if (text.trim() === "") return "is empty";
   return /^\s*<(?:[\s\S]{0,500}<)?(?:!doctype\s+)?html\b/i.test(text) ? "is an HTML page" : "isn't JSON";

@@ -253,7 +253,7 @@ export function placeholderIn(text: string, not?: "braces" | "shell"): Placehold
   return variable === undefined || name === undefined ? undefined : { written: variable, name, byDefault };
 }
 
-/** What a script of GitHub Actions hands values on by: a file, of which the variable is the first group, or a word that is printed. */
+/** How scripts of GitHub Actions pass on values: in a file, whose variable is the first group, or with a printed command. */
 export const handedOn = /\$\{?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/;
 
 /** `baseUrl`, `base-url`: `BASE_URL`. */

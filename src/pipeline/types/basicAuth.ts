@@ -22,22 +22,22 @@ export const authFileSchema = z.strictObject({
   ),
 });
 
-/** What has such an `auth`, or none. */
+/** A resource or a step. */
 interface WithAuth {
   readonly auth?: z.infer<typeof authFileSchema> | undefined;
 }
 
-/** Where a user and password belong instead of the address. */
+/** What to do with a user and password instead of writing them into an address. */
 export const insteadOfPassword = "send them by `auth`";
 
-/** @param path of what has it. */
+/** @param path the resource's or the step's. */
 export function checkAuth({ auth }: WithAuth, path: Path, problems: ProblemList): void {
   const user = auth?.basic.user;
   if (typeof user === "string" && user.includes(":") && !hasExpression(user))
     problems.add([...path, "auth", "basic", "user"], userWithColon);
 }
 
-/** @param path of what has it. */
+/** @param path the resource's or the step's. */
 export function readAuth({ auth }: WithAuth, path: Path, source: StepReading["source"]): Auth {
   if (auth === undefined) return undefined;
   const at = [...path, "auth", "basic"];

@@ -198,7 +198,7 @@ export interface BrowserStep extends PlannedStep {
   readonly browser: {
     /** A path relative to the project's folder, or a program on the PATH. By default a browser of this machine. */
     readonly executable?: string | undefined;
-    /** Who asks where a page wants a user and password, with the `base-url` whose origin alone gets them. */
+    /** For pages that ask for a user and password by HTTP Basic. If there is a `base`, only its origin gets them. */
     readonly auth?: (NonNullable<Auth> & { readonly base?: string | undefined }) | undefined;
     /** A device that it stands for, by Playwright's name of it. */
     readonly device?: string | undefined;

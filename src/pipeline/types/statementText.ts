@@ -27,13 +27,13 @@ export function startOf(text: string): number {
 }
 
 function endOfNothing(text: string, start: number): number {
-  if (text.startsWith("--", start) || text.startsWith("#", start)) return behind(text, "\n", start);
+  if (text.startsWith("--", start) || text.startsWith("#", start)) return endAfter(text, "\n", start);
   // MySQL and MariaDB run what is in `/*! */`.
-  if (/^\/\*(?!M?!)/.test(text.slice(start, start + 4))) return behind(text, "*/", start + 2);
+  if (/^\/\*(?!M?!)/.test(text.slice(start, start + 4))) return endAfter(text, "*/", start + 2);
   return /[\s;]/.test(text.charAt(start)) ? start + 1 : start;
 }
 
-function behind(text: string, mark: string, start: number): number {
+function endAfter(text: string, mark: string, start: number): number {
   const found = text.indexOf(mark, start);
   return found === -1 ? text.length : found + mark.length;
 }

@@ -62,7 +62,7 @@ export class StepDeadline {
     return this.#answers;
   }
 
-  /** The same, asked anew. @param milliseconds the most that it has. */
+  /** Whether the page answers now. @param milliseconds the longest wait for its answer, itself limited to `whyMilliseconds`. */
   async pageAnswersNow(milliseconds = whyMilliseconds): Promise<boolean> {
     const short = new StepDeadline(Math.min(milliseconds, whyMilliseconds), this.#signal);
     try {

@@ -115,7 +115,7 @@ export class OpenBrowser implements AsyncDisposable {
     };
   }
 
-  /** The tab to navigate in; a new one if none is open, or in the place of one whose script never ends: it would open no page. */
+  /** The tab to navigate in. A new one if none is open, or if the open one's script never ends: that tab couldn't navigate. */
   async pageToGo(deadline: StepDeadline): Promise<Page> {
     const { page } = this;
     if (page !== undefined && (await deadline.pageAnswersNow(deadline.left / 2))) return page;

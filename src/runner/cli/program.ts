@@ -40,7 +40,7 @@ export async function endProgram({ child, exited }: Program): Promise<void> {
  * Waits until the program has ended, and ends it after `timeoutMilliseconds`.
  * @returns the problem if it had to be ended.
  */
-export async function problemOfTime(
+export async function endAfterTimeout(
   program: Program,
   timeoutMilliseconds: number | undefined,
 ): Promise<string | undefined> {
@@ -85,7 +85,7 @@ export class Readiness {
    * Why this program can't be waited for: a sign that can't be checked, or that another program shows already.
    * @param signal aborted when the step has to end.
    */
-  async hindrance(signal: AbortSignal): Promise<string | undefined> {
+  async unfitReason(signal: AbortSignal): Promise<string | undefined> {
     const { port, http } = this.#background;
     const unfit = [
       port === undefined ? undefined : problemOfPort(port),

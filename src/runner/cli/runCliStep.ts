@@ -16,7 +16,7 @@ import { type Command, commandOf } from "./command.ts";
 import { CommandOutput, type ExpectedOutput } from "./commandOutput.ts";
 import { keepFiles } from "./keepFiles.ts";
 import { type Outputs, openOutputs } from "./openOutputs.ts";
-import { endProgram, howItEnded, isRunning, type Program, problemOfTime, Readiness } from "./program.ts";
+import { endAfterTimeout, endProgram, howItEnded, isRunning, type Program, Readiness } from "./program.ts";
 
 /**
  * Runs the step's program and waits for its exit or, with `background`, until it is ready. Programs that are left running may
@@ -34,8 +34,8 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
     ...(marker === undefined ? {} : { [runMarker]: marker }),
   };
   const readiness = step.background && new Readiness(step.background);
-  const hindrance = await readiness?.hindrance(stepContext.signal);
-  if (hindrance !== undefined) return failed(hindrance);
+  const unfitReason = await readiness?.unfitReason(stepContext.signal);
+  if (unfitReason !== undefined) return failed(unfitReason);
   const command = await commandOf(step, { ...stepContext, environment });
   const { file } = command;
   const paths = [/[/\\]/.test(file) ? file : (onPath(file, environment, stepContext.platform) ?? [])].flat();
@@ -82,7 +82,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
   try {
     problem =
       readiness === undefined
-        ? await problemOfTime(program, step.timeoutMilliseconds)
+        ? await endAfterTimeout(program, step.timeoutMilliseconds)
         : await readiness.problem(program, { output, signal: stepContext.signal });
   } catch (error) {
     if (!(error instanceof PatternFault)) return unstarted(error);

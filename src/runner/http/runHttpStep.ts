@@ -228,7 +228,7 @@ function checkBody(
   if (json !== undefined || jsonSchema !== undefined) {
     const parsed = parseJson(reply.text);
     if (parsed === undefined) {
-      // Another status has shown it already.
+      // An unexpected status has already shown the excerpt.
       const says = excerpt === "" || !hasStatus(expect, reply) ? "" : `: ${excerpt}`;
       lines.push(`expected JSON, but the reply of ${address} ${notJson(reply.text)}${says}`);
     } else {

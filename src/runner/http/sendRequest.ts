@@ -32,7 +32,7 @@ export interface HttpReply {
 export interface SendDeps {
   readonly connection: Connection;
   readonly session: Pick<HttpSession, "cookiesFor" | "keep">;
-  /** An address as it may be shown. */
+  /** Makes an address safe to show: without what may be secret. */
   readonly show: (address: string) => string;
   readonly onRedirect: (redirect: { readonly status: number; readonly next: HttpRequest }) => void;
   /**
@@ -54,8 +54,8 @@ export const largestReply = 10 * 1024 * 1024;
 const mostOfRedirect = { bytes: 64 * 1024, milliseconds: 200 } as const;
 
 /**
- * Sends a request and reads its reply. Of the step's own headers, none but the body's go to another origin after a
- * redirect: they may contain secrets.
+ * Sends a request and reads its reply. Of the step's own headers, only those about the body go to another origin after a
+ * redirect: the others may contain secrets.
  *
  * @throws StepFault when no reply comes; the reason of `timeout` if it aborts before a reply begins; the reason of `signal`.
  */
@@ -159,7 +159,7 @@ function redirectTarget({ statusCode, headers }: Dispatcher.ResponseData): strin
     : undefined;
 }
 
-/** The headers that say what the body is. */
+/** The headers that describe the body. */
 const ofBody = /^(?:content-|transfer-encoding$|trailer$|digest$|repr-digest$)/;
 
 /** As browsers do: a 303, and a 301 or 302 for a POST, become a GET; others repeat the request. */

@@ -93,8 +93,8 @@ export class ReadyRunner implements Disposable {
   }
 
   /**
-   * The path of what is gone of the program and what runs it, as after an update, an uninstalled Node.js or a cleaned cache: then
-   * no run can begin.
+   * The path of Node.js or of the runner's program if it no longer exists, as after an update or in a cleaned cache. No run can
+   * begin then.
    */
   get removed(): string | undefined {
     const { execPath, runnerPath } = this.#program;

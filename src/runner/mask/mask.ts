@@ -44,8 +44,8 @@ export class Mask {
   }
 
   /** Whether a short secret was found within a word, as `dev` in `developer`: it may be none. */
-  get cutsWords(): boolean {
-    return this.#secrets.cutsWords;
+  get hidesWithinWords(): boolean {
+    return this.#secrets.hidesWithinWords;
   }
 
   /** Masks a complete text. */
@@ -69,7 +69,7 @@ export class Mask {
 
 /** The secrets of a run, to which more may be added. */
 class Secrets {
-  cutsWords = false;
+  hidesWithinWords = false;
   readonly search = new SecretSearch();
   readonly #known = { values: new Set<string>(), secrets: new Set<string>(), written: new Set<string>() };
 
@@ -150,7 +150,7 @@ class MaskedStream {
         this.#endsInStars = false;
       }
       if (to - from < longestShort && (isLetter(text[from - 1]) || isLetter(text[to])))
-        this.#secrets.cutsWords = true;
+        this.#secrets.hidesWithinWords = true;
       if (!this.#endsInStars) shown += stars;
       this.#endsInStars = true;
       position = Math.max(position, Math.min(to, until));

@@ -143,7 +143,7 @@ export function isNotPreparable(error: unknown): boolean {
   return errnoOf(error) === errors.notPreparable;
 }
 
-/** How a session ended, by the error that the library had for it, if any. */
+/** Why a session ended. @param error what the library reported; undefined for nothing. */
 export function describeEnd({ host }: DatabaseServer, error: unknown): string {
   return error === undefined || isLoss(error)
     ? `${host} closed the connection`

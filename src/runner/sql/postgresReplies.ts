@@ -113,13 +113,13 @@ const onlyPsql =
 /** A parameter as other databases and tools write it. */
 const ofOthers = /(?<![\w:])(?:\?|:[a-z_])/i;
 
-/** By the server's codes, where it has none of its own. */
+/** Hints for errors, by their code, for which the server gives none. */
 const hints: Readonly<Record<string, string>> = {
   "42P18": "a parameter whose type nothing tells has it behind it, such as `$1::text`",
   "25P02": "a statement before this one failed; `rollback` ends the transaction that it was in",
 };
 
-/** How a server says that it ends the session; undefined for an error that doesn't. */
+/** The message for an error with which the server ends the session; undefined for any other error. */
 export function describeEnd({ host }: DatabaseServer, error: unknown): string | undefined {
   return /^(?:57P|25P0[34])/.test(codeOf(error) ?? "")
     ? `${host} ended the connection: ${describeError(error)}`

@@ -215,9 +215,9 @@ async function prepareSession(
 }
 
 /**
- * The parameters that the statement wants as arrays, by their index: a list is one of these, and JSON elsewhere. The server describes
- * a statement without a name, so that nothing is left in its session, which a pooler may give to others.
- * @throws what the server says of the statement.
+ * The indexes of the parameters that the statement takes as arrays; a list for any other parameter is sent as JSON. The statement
+ * is described without a name, so that it leaves nothing in the server's session, which a pooler may give to others.
+ * @throws the server's error about the statement.
  */
 async function arraysOf(client: pg.Client, { params, text }: Statement): Promise<ReadonlySet<number>> {
   if (!params.some((value) => Array.isArray(value))) return new Set();

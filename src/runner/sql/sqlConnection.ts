@@ -46,7 +46,7 @@ const closingMilliseconds = 2000;
 
 /** A session on a server. One call at a time, except for those that end it. */
 export interface ServerSession extends Session {
-  /** Why it is gone, as far as the server said it; undefined while it isn't. */
+  /** Why the session is lost, as far as the server said; undefined while it isn't. */
   readonly loss: string | undefined;
   /** Has the server cancel what runs, over a connection of its own. @throws when it can't be told. */
   cancel(signal: AbortSignal): Promise<void>;

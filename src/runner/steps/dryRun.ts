@@ -86,7 +86,7 @@ class Outlook {
   readonly #standIns = new StandIns();
   /** By the part's index. */
   readonly #begun = new Map<number, Begun>();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   /** The steps so far that would run. */
   readonly #before: Step[] = [];
 
@@ -113,13 +113,13 @@ class Outlook {
         ...(outlook.skipped !== undefined && { skipped: this.#shown(outlook.skipped) }),
         conditions: outlook.conditions.map((line) => this.#shown(line)),
         does: outlook.does.flatMap((text) => this.#shown(text).split(/\r?\n/)),
-        problems: this.#untold(outlook.problems),
-        warnings: this.#untold(outlook.warnings),
+        problems: this.#unreported(outlook.problems),
+        warnings: this.#unreported(outlook.warnings),
       });
     }
     return {
       inputs: Object.fromEntries(Object.entries(shown).map(([name, text]) => [name, this.#shown(text)])),
-      problems: this.#untold(problems),
+      problems: this.#unreported(problems),
       steps,
     };
   }
@@ -271,9 +271,9 @@ class Outlook {
     };
   }
 
-  #untold(lines: readonly string[]): string[] {
-    const fresh = lines.map((line) => this.#shown(line)).filter((line) => !this.#told.has(line));
-    for (const line of fresh) this.#told.add(line);
+  #unreported(lines: readonly string[]): string[] {
+    const fresh = lines.map((line) => this.#shown(line)).filter((line) => !this.#reported.has(line));
+    for (const line of fresh) this.#reported.add(line);
     return fresh;
   }
 

@@ -82,7 +82,7 @@ class RunOfSteps {
   readonly #background: BackgroundProgram[] = [];
   /** Whether the run is over, so that such a program may end. */
   #isOver = false;
-  #isToldOfWords = false;
+  #hasNotedMasking = false;
   /** When the last step started. */
   #startedAt: string | undefined;
 
@@ -291,15 +291,15 @@ class RunOfSteps {
     const performed = await Promise.race([performing, late.promise]);
     signal.removeEventListener("abort", stop);
     if (performed !== undefined) settled.abort();
-    this.#tellOfWords(outputs.log);
+    this.#noteMasking(outputs.log);
     outputs.flush();
     return performed;
   }
 
   /** Notes once how to show a value that is masked within words and is hardly a secret, such as a stage's name. */
-  #tellOfWords(log: StepOutputs["log"]): void {
-    if (this.#isToldOfWords || !this.#deps.stepContext.mask.cutsWords) return;
-    this.#isToldOfWords = true;
+  #noteMasking(log: StepOutputs["log"]): void {
+    if (this.#hasNotedMasking || !this.#deps.stepContext.mask.hidesWithinWords) return;
+    this.#hasNotedMasking = true;
     const { pipeline } = this.#job;
     const names = [...writtenIn(pipeline).variables].filter((name) => !pipeline.unmasked?.includes(name));
     // A secret that `mask` names is no variable's.

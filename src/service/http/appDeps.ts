@@ -54,8 +54,8 @@ export interface MachineDeps {
   readonly state: () => Promise<ServiceState>;
   /** Shuts the service down. Resolves once its runs have ended, with the state as it was before. */
   readonly stop: () => Promise<ServiceState>;
-  /** @throws PipelineError where no run can begin any more, since the program of runs was removed; then this service leaves. */
-  readonly refuseUnrunnable: () => void;
+  /** @throws PipelineError if the runner's program was removed, so that no run can begin. The service then ends if it may. */
+  readonly requireRunner: () => void;
   /** The id of the key that this machine's own faces use. */
   readonly keyId: string;
 }

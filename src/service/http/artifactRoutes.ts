@@ -21,14 +21,14 @@ export function artifactRoutes(endpoints: Endpoints, deps: AppDeps): void {
       summary: "An artifact of a run's step, such as a screenshot",
       description: "The run lists what there is. What a browser can't safely show is sent as an attachment.",
       access: "every role",
-      parts: { id: "The run's id.", file: "The artifact's `file`, as the run lists it." },
+      params: { id: "The run's id.", file: "The artifact's `file`, as the run lists it." },
       reply: {
         description: "Its bytes.",
         bytes: ["image/png", "image/jpeg", "application/json", "text/plain", "application/octet-stream"],
       },
       errors: ["not-found"],
     },
-    (context, { parts }) => sendArtifact(context, parts, deps),
+    (context, { params }) => sendArtifact(context, params, deps),
   );
 }
 

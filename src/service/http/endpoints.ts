@@ -21,7 +21,7 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  readonly parts?: Readonly<Record<Parts<Path>, string>>;
+  readonly params?: Readonly<Record<Params<Path>, string>>;
   readonly query?: z.ZodMiniObject<Record<string, z.ZodMiniType>>;
   readonly headers?: readonly {
     readonly name: string;
@@ -40,8 +40,8 @@ export interface Endpoint<Path extends string = string, Body extends SchemaName 
 /** The bytes of a JSON body that holds a text of 64 KiB: escaped, the text may be several times as long. */
 export const longBody = 512 * 1024;
 
-type Parts<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Parts<Rest>
+type Params<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Params<Rest>
   : never;
 
 interface GoodReply {
@@ -59,7 +59,7 @@ interface GoodReply {
 export type ReplyHeader = "Location" | "RateLimit" | "RateLimit-Policy";
 
 interface CheckedRequest<Path extends string, Body extends SchemaName> {
-  readonly parts: Readonly<Record<Parts<Path>, string>>;
+  readonly params: Readonly<Record<Params<Path>, string>>;
   readonly body: z.infer<(typeof schemas)[Body]>;
 }
 
@@ -89,7 +89,7 @@ export class Endpoints {
           ? undefined
           : await requestBody(context, schemas[schema], endpoint.bodyBytes?.(context.get("caller")));
       // The types come from the path and the schema.
-      return answer(context, { parts: context.req.param(), body } as CheckedRequest<Path, Body>);
+      return answer(context, { params: context.req.param(), body } as CheckedRequest<Path, Body>);
     });
   }
 }

@@ -67,11 +67,11 @@ function routeOf(context: Context): string {
 }
 
 /** The paths that monitoring requests every second. */
-const checks: ReadonlySet<string> = new Set(["/healthz", "/metrics", "/readyz"]);
+const monitoringPaths: ReadonlySet<string> = new Set(["/healthz", "/metrics", "/readyz"]);
 
 /** Checks are of no interest in a log, not even a 503 from a server that isn't ready. */
 function levelOf(route: string, status: number): LogLevel {
-  if (checks.has(route) && (status < 400 || status === 503)) return "debug";
+  if (monitoringPaths.has(route) && (status < 400 || status === 503)) return "debug";
   return status >= 500 ? "error" : "info";
 }
 
@@ -105,7 +105,7 @@ function guardLoopback({ url = "" }: IncomingMessage, host: string): void {
 }
 
 /**
- * Turns away requests that another site's page makes in a person's browser. `Sec-Fetch-Site` shows them best: `Origin` is
+ * Turns away requests that another site's page makes in a person's browser. `Sec-Fetch-Site` is the best evidence: `Origin` is
  * compared with `Host`, which proxies may change. Behind a load balancer that terminates TLS, the page's own origin is `https`.
  */
 function guardOrigin(incoming: IncomingMessage, own: readonly string[]): void {
@@ -167,7 +167,7 @@ export function logFailure<Env extends AppEnv>(log: Log, error: unknown, context
   const { method } = context.req;
   const route = routeOf(context);
   // Expected: a caller that left before its body was read, and the frequent checks of a server that isn't ready.
-  const isCheck = checks.has(route) && error instanceof HttpProblem && error.status === 503;
+  const isCheck = monitoringPaths.has(route) && error instanceof HttpProblem && error.status === 503;
   const isNone = context.env.outgoing.destroyed || isCheck;
   log(isNone ? "debug" : "error", "request failed", { requestId, method, route, error });
 }

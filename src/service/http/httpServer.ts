@@ -14,7 +14,7 @@ export const connectionLimits = {
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
-  /** Between two requests, in milliseconds. */
+  /** How long an idle connection stays open, in milliseconds. */
   keepAliveTimeout: 5_000,
   /** The bytes of a request's line and headers. */
   maxHeaderSize: 16 * 1024,
@@ -28,7 +28,7 @@ interface HttpServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Readonly<Record<keyof typeof connectionLimits, number>>;
-  /** For a request that names no host, as a balancer's check by HTTP/1.0; without it, such a one is refused. */
+  /** The host of requests that name none, such as a balancer's check by HTTP/1.0; undefined to refuse them. */
   readonly hostname?: string;
 }
 

@@ -55,11 +55,11 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
       description:
         "Takes no body. Ends the key's streams and held requests at once, on other servers within 2 s; runs that it has started go on. Revoking again is no error. `conflict` for the org's last owner key and for this machine's own.",
       access: "owners",
-      parts: { id: "The key's id." },
+      params: { id: "The key's id." },
       reply: { description: "The key as it is now.", json: "Key" },
       errors: ["not-found", "conflict"],
     },
-    async (context, { parts: { id: keyId } }) => {
+    async (context, { params: { id: keyId } }) => {
       const { orgId, keyId: callers } = context.get("caller");
       const key = await writer.write((tx) => revokeKey(tx, { keyId, orgId }, clock.now()));
       // Except this reply, when callers revoke their own key.

@@ -34,7 +34,7 @@ export function liveReply<Env extends AppEnv>(
   { clock, log, replies }: LiveDeps,
   { contentType, pieces }: LiveReply,
 ): Response {
-  // nginx would otherwise keep pieces back until its buffers are full.
+  // Otherwise nginx would hold pieces back until its buffers are full.
   const headers = { "content-type": contentType, "cache-control": "no-store", "x-accel-buffering": "no" };
   if (context.req.method === "HEAD") return context.body(null, 200, headers);
   const { outgoing } = context.env;

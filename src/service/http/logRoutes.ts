@@ -48,7 +48,7 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
       description:
         "As server-sent events: `log` (data: a LogEntry, id: its sequence number), at the end `end` (data: a CancelReply). As JSON lines: a LogEntry each. The reply ends when the run has stopped or the key is revoked; with `follow=false` when the entries of now have been sent, and `end` then has the status of the run at that time. `conflict` when the key follows too many events and logs already.",
       access: "every role",
-      parts: { id: "The run's id." },
+      params: { id: "The run's id." },
       query: logQuerySchema,
       headers: [
         {
@@ -68,7 +68,7 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
       },
       errors: ["not-found", "conflict"],
     },
-    async (context, { parts: { id: runId } }) => {
+    async (context, { params: { id: runId } }) => {
       const caller = context.get("caller");
       await requestedRun(deps.db, caller, runId);
       await refuseRemoved(deps.db, runId);

@@ -64,8 +64,8 @@ const accessWords: Readonly<Record<Access, string>> = {
   "this machine": "For this machine's own key.",
 };
 
-function parameters({ parts = {}, query, headers = [] }: Endpoint): JsonSchema[] {
-  const inPath = Object.entries(parts).map(([name, description]) => ({
+function parameters({ params = {}, query, headers = [] }: Endpoint): JsonSchema[] {
+  const inPath = Object.entries(params).map(([name, description]) => ({
     name,
     in: "path",
     required: true,

@@ -95,13 +95,13 @@ async function* queuePieces(
     hear: ({ kind }) => kind === "org" && bell.ring(),
   };
   const feed = events.join(orgId, reader);
-  let told = "";
+  let lastSent = "";
   try {
     while (!signal.aborted) {
       const queue = await feed.queue();
       const event = `event: queue\ndata: ${JSON.stringify(toWire(queue.seenBy(watcher)))}\n\n`;
-      if (event !== told) yield event;
-      told = event;
+      if (event !== lastSent) yield event;
+      lastSent = event;
       if (!(await bell.wait(clock, silenceMilliseconds, signal))) yield ": here\n\n";
     }
   } finally {

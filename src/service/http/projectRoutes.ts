@@ -51,11 +51,11 @@ export function projectRoutes(
       summary: "Makes a folder of this machine known as a project",
       description: "A second folder of the same name gets another name, which is in the reply.",
       access: "members",
-      parts: { name: "The project's name." },
+      params: { name: "The project's name." },
       body: "ProjectRequest",
       reply: { description: "The project under the name that it now has.", json: "Project" },
     },
-    async (context, { parts: { name }, body: { root } }) => {
+    async (context, { params: { name }, body: { root } }) => {
       if (!projectNameSchema.safeParse(name).success || holdsSecret(name)) {
         throw new PipelineError(
           "invalid-request",
@@ -84,11 +84,11 @@ export function projectRoutes(
       path: "/api/projects/{name}",
       summary: "Forgets a project; its runs and its files stay",
       access: "members",
-      parts: { name: "The project's name." },
+      params: { name: "The project's name." },
       reply: { description: "The project as it was.", json: "Project" },
       errors: ["not-found", "conflict"],
     },
-    async (context, { parts: { name } }) => {
+    async (context, { params: { name } }) => {
       const { orgId } = context.get("caller");
       return reply(await writer.write((tx) => forgetProject(tx, orgId, name)));
     },

@@ -15,7 +15,7 @@ import { requestQuery } from "./requestInput.ts";
 const unwritten =
   "The run is being ended, but that can't be written now: should the service die before it is, the run is `lost` later.";
 
-const parts = { id: "The run's id." };
+const params = { id: "The run's id." };
 
 /** Listing, reading and cancelling runs. */
 export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
@@ -59,11 +59,11 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       summary: "A run with its steps",
       description: `The statuses are ${runStatuses.join(", ")}; a client shows any other as it is. The first two are active: they hold the org's slot.`,
       access: "every role",
-      parts,
+      params,
       reply: { description: "The run.", json: "Run" },
       errors: ["not-found"],
     },
-    async (context, { parts: { id: runId } }) => reply(await requestedRun(db, context.get("caller"), runId)),
+    async (context, { params: { id: runId } }) => reply(await requestedRun(db, context.get("caller"), runId)),
   );
 
   endpoints.add(
@@ -74,11 +74,11 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       description:
         "Takes no body. Answers at once; the slot is released when the run's processes are gone. Cancelling again, or after the end, is no error.",
       access: "members",
-      parts,
+      params,
       reply: { description: "The run's status now.", json: "CancelReply" },
       errors: ["not-found"],
     },
-    async (context, { parts: { id: runId } }) => {
+    async (context, { params: { id: runId } }) => {
       const caller = context.get("caller");
       if (isActive(await requestedRun(db, caller, runId))) {
         await runs.cancel(caller.orgId, runId, caller.keyId);
@@ -103,11 +103,11 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
       summary: "A run's pipeline file and the files that it includes, as they ran",
       description: "Secrets of the run are masked. Kept as long as its log, and up to 1 MiB.",
       access: "every role",
-      parts,
+      params,
       reply: { description: "The files.", json: "RanPipeline" },
       errors: ["not-found"],
     },
-    async (context, { parts: { id: runId } }) =>
+    async (context, { params: { id: runId } }) =>
       reply(await requestedPipeline(db, await requestedRun(db, context.get("caller"), runId))),
   );
 
@@ -119,11 +119,11 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
       description:
         "`last-passed` is that run, absent where none is known; `diffs` has the unified difference of each file that differs, absent where the files of either run aren't kept.",
       access: "every role",
-      parts,
+      params,
       reply: { description: "The changes.", json: "Changes" },
       errors: ["not-found"],
     },
-    async (context, { parts: { id: runId } }) => {
+    async (context, { params: { id: runId } }) => {
       const caller = context.get("caller");
       return reply(await readChanges(db, caller.orgId, await requestedRun(db, caller, runId)));
     },

@@ -116,7 +116,7 @@ export async function requestRun<Env extends SignedIn>(
       next: "Inputs are shown with the run: bring a secret by a variable of the environment.",
     });
   }
-  deps.machine?.refuseUnrunnable();
+  deps.machine?.requireRunner();
   // Called before admission, which takes less time than starting a process.
   deps.prepare?.(body.environment);
   const caller = context.get("caller");
@@ -146,8 +146,8 @@ export async function requestRun<Env extends SignedIn>(
   if (outcome.kind !== "refused") {
     const { run } = outcome;
     try {
-      // Again: it may have waited long for its slot.
-      if (outcome.kind === "started") deps.machine?.refuseUnrunnable();
+      // Checked again: the start may have waited long for its slot.
+      if (outcome.kind === "started") deps.machine?.requireRunner();
     } catch (error) {
       runs.withdraw(run.runId);
       throw error;

@@ -64,7 +64,7 @@ export function lockFolder(folder: string): FolderLock | undefined {
   return { [Symbol.dispose]: () => file.close() };
 }
 
-/** Whether a new file can be locked: SQLite takes a file system that is out of locks, or has none, for another's lock. */
+/** Whether a new file can be locked. SQLite says `locked` also where the file system has no locks, or none left. */
 function hasLocks(folder: string): boolean {
   const path = freshName(join(folder, "service.lock"));
   const file = new DatabaseSync(path, { timeout: 0 });

@@ -45,7 +45,7 @@ async function* textPieces(
     yield taken(piece.lines.flatMap(readLogLine).flatMap((entry) => lines.add(entry)));
   }
   yield taken(lines.rest());
-  const notes = failures.beside(failuresOf(run)).map((failure) => textOf({ ...failure, stream: "note" }));
+  const notes = failures.notInLog(failuresOf(run)).map((failure) => textOf({ ...failure, stream: "note" }));
   yield encoder.encode(notes.join(""));
   if (wanted !== "" && step === -1) yield encoder.encode("No line of the log has this text.\n");
 }

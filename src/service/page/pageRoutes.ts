@@ -81,7 +81,7 @@ const requireSameOrigin = createMiddleware(async (context, next) => {
   const { method } = context.req;
   if (method === "GET" || method === "HEAD") return next();
   const site = context.req.header("sec-fetch-site");
-  // Older browsers, and those that reach the page by plain HTTP, send no `Sec-Fetch-Site`.
+  // Older browsers send no `Sec-Fetch-Site`, and over plain HTTP none does except to loopback.
   const isOwn =
     site === undefined ? context.req.header("origin") === ownOrigin(context) : site === "same-origin";
   if (!isOwn) {

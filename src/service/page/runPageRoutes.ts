@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { utcDay } from "../../contract/day.ts";
 import { fromFailedStep } from "../../contract/fromStep.ts";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { ranText } from "../../text/changes.ts";
@@ -72,18 +72,18 @@ export function runPageRoutes(deps: PageDeps): Hono<SignedIn> {
     const { entries, isWhole } = await logs.tail(runId);
     const lines = linesOf(entries);
     // A problem of the file as it is now is ignored here; starting the new run reports it.
-    const again = { pipeline, project, inputs: inputsAgain(run) };
+    const again = { pipeline, project, inputs: inputsForRerun(run) };
     const pipelineNow = async () =>
       (await pipelines.find(caller.orgId, again).catch(() => undefined))?.pipeline;
-    const goOn = fromFailedStep(run) && (await import("../../pipeline/stepToGoOnAt.ts"));
-    const goOnAt = goOn?.stepToGoOnAt(run, await pipelineNow());
+    const loaded = fromFailedStep(run) && (await import("../../pipeline/stepToResumeAt.ts"));
+    const resumeAt = loaded?.stepToResumeAt(run, await pipelineNow());
     const shown = lines.slice(-mostLines);
     const main = runView({
       run,
       caller,
       now,
       removedAt,
-      goOnAt,
+      resumeAt,
       ...(await whatRan(db, caller.orgId, run)),
       lines: shown,
       isWhole: isWhole && shown.length === lines.length,

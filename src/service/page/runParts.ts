@@ -4,7 +4,7 @@ import type { LogLine } from "../../contract/log.ts";
 import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
+import type { stepToResumeAt } from "../../pipeline/stepToResumeAt.ts";
 import { duration, elapsed } from "../../text/time.ts";
 import type { Caller } from "../store/keys.ts";
 import { type Html, marked } from "./layout.ts";
@@ -132,8 +132,12 @@ export function againView(run: ServedRun, caller: Caller): Html {
 </form>`;
 }
 
-/** The button that starts an ended run's pipeline at its failed step, if the caller may. @param failed see `stepToGoOnAt`. */
-export function fromStepView(run: ServedRun, failed: ReturnType<typeof stepToGoOnAt>, caller: Caller): Html {
+/** The button that starts an ended run's pipeline at its failed step, if the caller may. @param failed see `stepToResumeAt`. */
+export function fromStepView(
+  run: ServedRun,
+  failed: ReturnType<typeof stepToResumeAt>,
+  caller: Caller,
+): Html {
   if (failed === undefined || !mayChangeRuns(caller.role)) return html``;
   return html`<form method="post" action="/app/runs/${run.runId}/again" data-leaves>
 <input type="hidden" name="request" value="${randomUUID()}">

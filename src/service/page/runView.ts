@@ -1,8 +1,14 @@
 import { html } from "hono/html";
 import type { Changes } from "../../contract/changes.ts";
 import type { LogLine } from "../../contract/log.ts";
-import { type Artifact, type RunStep, reasonText, type ServedRun, toldFailure } from "../../contract/run.ts";
-import type { stepToGoOnAt } from "../../pipeline/stepToGoOnAt.ts";
+import {
+  type Artifact,
+  failureInReason,
+  type RunStep,
+  reasonText,
+  type ServedRun,
+} from "../../contract/run.ts";
+import type { stepToResumeAt } from "../../pipeline/stepToResumeAt.ts";
 import { changeNotes, commitText } from "../../text/changes.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { sizeText } from "../../text/size.ts";
@@ -32,8 +38,8 @@ interface RunFacts {
   readonly lines: readonly LogLine[];
   /** When its log and artifacts were removed, in milliseconds since 1970; undefined while they exist. */
   readonly removedAt: number | undefined;
-  /** See `stepToGoOnAt`. */
-  readonly goOnAt: ReturnType<typeof stepToGoOnAt>;
+  /** See `stepToResumeAt`. */
+  readonly resumeAt: ReturnType<typeof stepToResumeAt>;
   readonly hasPipeline: boolean;
   /** Undefined for a run that is active or has succeeded. */
   readonly changes: Changes | undefined;
@@ -82,7 +88,7 @@ ${files.length === 0 ? "" : html`<dl class="values">${files}</dl>`}
 </section>`;
 }
 
-function stepsView({ run, caller, now, lines, isWhole, removedAt, goOnAt }: RunFacts): Html {
+function stepsView({ run, caller, now, lines, isWhole, removedAt, resumeAt }: RunFacts): Html {
   const { runId, steps = [], artifacts = [] } = run;
   if (steps.length === 0) {
     return html`<section id="steps" aria-labelledby="steps-title">
@@ -90,7 +96,7 @@ function stepsView({ run, caller, now, lines, isWhole, removedAt, goOnAt }: RunF
 <p class="quiet">${run.stoppedAt === undefined ? "No step has begun yet." : "No step began."}</p>
 </section>`;
   }
-  const told = toldFailure(run)?.index;
+  const told = failureInReason(run)?.index;
   const items = steps.map((step, index) =>
     stepView({
       run,
@@ -98,7 +104,7 @@ function stepsView({ run, caller, now, lines, isWhole, removedAt, goOnAt }: RunF
       step,
       index,
       now,
-      goOnAt: goOnAt?.index === index ? goOnAt : undefined,
+      resumeAt: resumeAt?.index === index ? resumeAt : undefined,
       isTold: index === told,
       lines: lines.filter(({ stepIndex }) => stepIndex === index),
       // The run still lists artifacts that were removed.
@@ -136,7 +142,7 @@ ${valuesView(values)}
 function reasonView(run: ServedRun, { keyId }: Caller): Html {
   const { reason, status } = run;
   if (reason === undefined) return html``;
-  const failed = toldFailure(run);
+  const failed = failureInReason(run);
   if (failed !== undefined) {
     const { name, message } = failed.step;
     return html`<p class="reason"><a href="#step-${failed.index}"><bdi>${name}</bdi></a>: ${messageView(message ?? "")}</p>`;
@@ -149,8 +155,8 @@ function sentence(reason: string): string {
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
-/** `goOnAt` is set only where a new run may begin with this step; `lines` are the step's own. */
-interface StepFacts extends Pick<RunFacts, "run" | "caller" | "now" | "goOnAt" | "lines"> {
+/** `resumeAt` is set only where a new run may begin with this step; `lines` are the step's own. */
+interface StepFacts extends Pick<RunFacts, "run" | "caller" | "now" | "resumeAt" | "lines"> {
   readonly step: RunStep;
   readonly index: number;
   readonly artifacts: readonly Artifact[];
@@ -158,14 +164,14 @@ interface StepFacts extends Pick<RunFacts, "run" | "caller" | "now" | "goOnAt" |
   readonly isTold: boolean;
 }
 
-function stepView({ run, caller, goOnAt, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
+function stepView({ run, caller, resumeAt, step, index, lines, artifacts, now, isTold }: StepFacts): Html {
   const { message } = step;
   // The log of a step that succeeded is seldom wanted, and the end of a failed step's may be at the top already.
   const isOpen = step.status !== "succeeded" && !(isTold && endsWith(lines, message ?? ""));
   return html`<li id="step-${index}" class="step">
 <div class="title">
 <h3><bdi>${step.name}</bdi> <span class="quiet">${[step.type, ...stepNotes(step)].join(", ")}</span></h3>
-<div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}${fromStepView(run, goOnAt, caller)}</div>
+<div class="state"><span class="quiet">${tookView(step, now)}</span>${statusView(step.status)}${fromStepView(run, resumeAt, caller)}</div>
 </div>
 ${message === undefined || isTold ? "" : html`<p class="message" id="message-${index}">${messageView(message)}</p>`}
 ${logView({ index, name: step.name }, lines, isOpen)}

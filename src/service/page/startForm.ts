@@ -7,7 +7,7 @@ import {
   givenInputsSchema,
   type InputValue,
   type InputValues,
-  inputsAgain,
+  inputsForRerun,
 } from "../../contract/inputs.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { ServedRun } from "../../contract/run.ts";
@@ -126,7 +126,7 @@ export async function startByForm(
   const { pipeline, project, run } = target;
   const isForm = what === "inputs";
   const declared = await declaredBy(target, caller, deps);
-  const inputs = isForm ? givenInputs(declared, fields) : run && inputsAgain(run);
+  const inputs = isForm ? givenInputs(declared, fields) : run && inputsForRerun(run);
   // The same form sent again with other values requests another run.
   const key =
     isForm && request !== undefined ? `${request}-${hash("sha256", JSON.stringify(inputs))}` : request;
@@ -182,7 +182,7 @@ function showForm(context: Context<SignedIn>, facts: StartFormFacts, deps: PageD
 
 /** The form's initial values: those of the run that is repeated, or the defaults. */
 function inputsOf({ run }: StartTarget, declared: readonly DeclaredInput[]): InputValues {
-  if (run !== undefined) return inputsAgain(run);
+  if (run !== undefined) return inputsForRerun(run);
   return Object.fromEntries(
     declared.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]])),
   );

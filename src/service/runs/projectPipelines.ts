@@ -7,7 +7,7 @@ import type { StartRequest } from "../../contract/run.ts";
 import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { nearestName, type Problem } from "../../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline, PipelineOrProblems } from "../../pipeline/pipeline.ts";
-import { skippedUse } from "../../pipeline/stepToGoOnAt.ts";
+import { skippedUse } from "../../pipeline/stepToResumeAt.ts";
 import {
   checkedFiles,
   listedFacts,

@@ -2,7 +2,7 @@ import { type Selectable, sql } from "kysely";
 import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import { everyOrg } from "../../contract/roles.ts";
+import { everyOrgName } from "../../contract/roles.ts";
 import type { Caller } from "./keys.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 
@@ -49,7 +49,7 @@ export async function listOrgs(db: Database, orgName?: string): Promise<OrgLimit
   let rows = db
     .selectFrom("orgs")
     .select(["id", "name", "tier", "parallel_runs", "runs_per_day"])
-    .where("name", "!=", everyOrg)
+    .where("name", "!=", everyOrgName)
     .orderBy("id");
   if (orgName !== undefined) rows = rows.where("name", "=", orgName);
   return (await rows.execute()).map(asLimits);

@@ -1,6 +1,6 @@
 import type { Updateable } from "kysely";
 import type { Changes, RanPipeline } from "../../contract/changes.ts";
-import { inputsAgain } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/inputs.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { RunValues } from "../../runner/launch/messages.ts";
 import { runRow, setRun, touchRun } from "./runChanges.ts";
@@ -30,7 +30,7 @@ export async function readChanges(
   const [passed] = (await listRuns(db, orgId, wanted)).runs;
   if (passed === undefined) return {};
   const { createdAt, commit } = passed;
-  const inputs = inputsAgain(passed);
+  const inputs = inputsForRerun(passed);
   const lastPassed = { runId: passed.runId, createdAt, ...(commit && { commit }), inputs };
   const [before, after] = await Promise.all([readPipeline(db, passed.runId), readPipeline(db, runId)]);
   if (before === undefined || after === undefined) return { lastPassed };

@@ -29,7 +29,7 @@ const locked: Fault = {
   next: "End the program that has it open, then try again.",
 };
 
-/** I/O errors of `fcntl` at a read lock, an unlock, another lock, and at none at all: SQLite asks for these only of a file system. */
+/** SQLITE_IOERR_RDLOCK, SQLITE_IOERR_UNLOCK and SQLITE_IOERR_LOCK. */
 const noLocks: Fault = {
   codes: [2314, 2058, 3850],
   message: (file) =>
@@ -73,7 +73,7 @@ export function storageFault(thrown: unknown, file: string): unknown {
   return new PipelineError("internal", fault.message(file, why), { cause: thrown, next: fault.next });
 }
 
-/** Whether the disk is full, or nothing on it can be locked: no fault of the file itself. */
+/** Whether the disk is full, or nothing on it can be locked; neither is a fault of the file itself. */
 export function isOfDisk(thrown: unknown): boolean {
   return isOf(full, thrown) || isOf(noLocks, thrown);
 }

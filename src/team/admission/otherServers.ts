@@ -32,7 +32,7 @@ export function followOtherServers(deps: OtherServersDeps): () => Promise<void> 
   const deciding = new Map<string, Promise<void>>();
   const logged = (error: unknown) =>
     log("error", "the queue could not be looked after, trying again", { error });
-  // Said once: a database may be away for hours.
+  // Logged once per outage: a database may be away for hours.
   let isFailing = false;
   const rounds = repeat(clock, roundMilliseconds, async () => {
     let decisions: readonly OpenDecision[] = [];

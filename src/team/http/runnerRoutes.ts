@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { largestArtifact, largestRanPipeline } from "../../contract/limits.ts";
-import { everyOrg } from "../../contract/roles.ts";
+import { everyOrgName } from "../../contract/roles.ts";
 import { type HeartbeatReply, longestHold, runnerIdSchema } from "../../contract/runners.ts";
 import { anySignal } from "../../machine/anySignal.ts";
 import { Bell } from "../../machine/bell.ts";
@@ -42,7 +42,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
     if (orgId === "") queues.ringAll();
     else if (kind === "work") queues.ring(orgId);
   });
-  const parts = { id: "The runner's id." };
+  const params = { id: "The runner's id." };
   const prefer = {
     name: "Prefer",
     description: "`wait=<seconds>` (RFC 7240) holds the request until there is something to tell.",
@@ -72,12 +72,12 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       description:
         "204 when there is none. The run is the runner's from then on, and lost when it says nothing for the lease.",
       access: "runners",
-      parts,
+      params,
       headers: [prefer],
       body: "WorkRequest",
       reply: { description: "The run.", json: "Work" },
     },
-    async (context, { parts: { id }, body: { runs: known } }) => {
+    async (context, { params: { id }, body: { runs: known } }) => {
       const caller = context.get("caller");
       const runnerId = readRunnerId(id);
       const orgId = await orgOf(db, caller.orgId);
@@ -99,12 +99,12 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       path: "/api/runners/{id}/heartbeat",
       summary: "Says that a runner lives, and hears which of its runs to end",
       access: "runners",
-      parts,
+      params,
       headers: [prefer],
       body: "Heartbeat",
       reply: { description: "What to end.", json: "HeartbeatReply" },
     },
-    async (context, { parts: { id }, body }) => {
+    async (context, { params: { id }, body }) => {
       const { keyId } = context.get("caller");
       const runner = { keyId, runnerId: readRunnerId(id) };
       const milliseconds = holdMilliseconds(context, longestHold.heartbeat);
@@ -126,7 +126,7 @@ function readRunnerId(text: string): string {
 /** The requests of a runner about a run that it holds. */
 function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: RunnerRouteDeps): void {
   const ofRunner = z.object({ runnerId: runnerIdSchema });
-  const parts = { id: "The run's id." };
+  const params = { id: "The run's id." };
   endpoints.add(
     {
       method: "post",
@@ -134,13 +134,13 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       summary: "What a runner has to say of its run: steps, output, artifacts, the end",
       description: "All of it is taken in, or nothing. `conflict` when the run is not the runner's any more.",
       access: "runners",
-      parts,
+      params,
       body: "RunnerMessages",
       bodyBytes: () => largestRanPipeline + longBody,
       reply: { status: 204, description: "They are taken in, now or by an earlier request." },
       errors: ["conflict"],
     },
-    async (context, { parts: { id: runId }, body: { runnerId, first, messages } }) => {
+    async (context, { params: { id: runId }, body: { runnerId, first, messages } }) => {
       const { keyId } = context.get("caller");
       await runs.takeIn({ keyId, runnerId }, runId, first, messages);
       return new Response(null, { status: 204 });
@@ -153,12 +153,12 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       path: "/api/runs/{id}/artifact-contents/{file}",
       summary: "Sends what is in an artifact, before the message that lists it",
       access: "runners",
-      parts: { ...parts, file: "The artifact's `file`." },
+      params: { ...params, file: "The artifact's `file`." },
       query: ofRunner,
       reply: { status: 204, description: "It is kept." },
       errors: ["conflict"],
     },
-    async (context, { parts: { id: runId, file } }) => {
+    async (context, { params: { id: runId, file } }) => {
       const { keyId } = context.get("caller");
       const { runnerId } = requestQuery(context, ofRunner, []);
       const runner = { keyId, runnerId };
@@ -179,12 +179,12 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       path: "/api/runs/{id}/snapshot",
       summary: "The files of the project, for the runner that holds the run",
       access: "runners",
-      parts,
+      params,
       query: ofRunner,
       reply: { description: "A gzipped tar.", bytes: ["application/gzip"] },
       errors: ["conflict", "not-found"],
     },
-    async (context, { parts: { id: runId } }) => {
+    async (context, { params: { id: runId } }) => {
       const { keyId } = context.get("caller");
       const { runnerId } = requestQuery(context, ofRunner, []);
       const runner = { keyId, runnerId };
@@ -204,7 +204,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
 /** The org whose work a key takes; undefined for every org. */
 async function orgOf(db: Database, orgId: string): Promise<string | undefined> {
   const org = await db.selectFrom("orgs").select("name").where("id", "=", orgId).executeTakeFirstOrThrow();
-  return org.name === everyOrg ? undefined : orgId;
+  return org.name === everyOrgName ? undefined : orgId;
 }
 
 function holdMilliseconds(context: Context<SignedIn>, longestSeconds: number): number {

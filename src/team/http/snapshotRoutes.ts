@@ -13,18 +13,18 @@ export function snapshotRoutes(
   endpoints: Endpoints,
   { db, writer, clock }: { readonly db: Database; readonly writer: Writer; readonly clock: Clock },
 ): void {
-  const parts = { digest: "The SHA-256 of the snapshot, in hex." };
+  const params = { digest: "The SHA-256 of the snapshot, in hex." };
   endpoints.add(
     {
       method: "get",
       path: "/api/snapshots/{digest}",
       summary: "Whether the service has a snapshot of a project's files already",
       access: "members",
-      parts,
+      params,
       reply: { description: "It has.", json: "Snapshot" },
       errors: ["not-found"],
     },
-    async (context, { parts: { digest } }) => {
+    async (context, { params: { digest } }) => {
       const bytes = await keepSnapshot(db, { orgId: context.get("caller").orgId, digest }, clock.now());
       if (bytes === undefined) throw new PipelineError("not-found", "The service has no such snapshot yet.");
       return reply({ digest, bytes });
@@ -37,10 +37,10 @@ export function snapshotRoutes(
       summary: "Sends a snapshot of a project's files",
       description: `The body is a gzipped tar of at most ${largestSnapshot} bytes.`,
       access: "members",
-      parts,
+      params,
       reply: { description: "The service has it.", json: "Snapshot" },
     },
-    async (context, { parts: { digest } }) => {
+    async (context, { params: { digest } }) => {
       const length = Number(context.env.incoming.headers["content-length"] ?? Number.NaN);
       if (Number.isNaN(length)) {
         throw new PipelineError("invalid-request", "The request doesn't say how long its body is.", {

@@ -20,7 +20,7 @@ export function asUnavailable(error: unknown, stopping: AbortSignal): HttpProble
   return undefined;
 }
 
-/** What PostgreSQL says of a statement that it has ended, and of a lock that somebody else holds for too long. */
+/** PostgreSQL's codes for a canceled statement, and for a lock that wasn't free in time. */
 const tookTooLong: ReadonlySet<string> = new Set(["57014", "55P03"]);
 
 /** What the system and PostgreSQL say of a connection that can't be made, is broken off, or leads to a standby. */

@@ -53,7 +53,7 @@ export function livesUntil({ leaseSeconds }: Work, renewedAt: number): number {
 /** A run that this runner holds: from its work's arrival until its processes are gone and the service knows its end. */
 export class MachineRun {
   readonly runId: string;
-  /** What became of it. Settles when the run is over; never rejects. */
+  /** Whether the service has the run's end, refused it, or has the run back. Settles when the run is over; never rejects. */
   readonly over: Promise<"delivered" | "refused" | "returned">;
   readonly #work: Work;
   readonly #deps: MachineRunDeps;
@@ -159,7 +159,7 @@ export class MachineRun {
       (error: unknown): RunnerMessage => {
         if (this.#ending.signal.aborted) return this.#endMessage({ kind: "stopped" });
         log("error", "run not begun", { runId, error });
-        // Of a run that was launched nothing is thrown.
+        // Only a run that wasn't launched throws, so another runner may take it.
         if (shortageOf(error) !== undefined) return { kind: "returned" };
         const message = `its runner couldn't begin it: ${describeError(error)}`;
         return this.#endMessage({ kind: "died", message });

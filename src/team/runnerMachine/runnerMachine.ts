@@ -32,7 +32,7 @@ export interface RunnerMachineOptions {
 const holds = { work: 5, heartbeat: 2 } as const;
 /** The shortest time from one request to the next of its kind, in milliseconds, where the service doesn't hold them. */
 const paces = { work: 250, heartbeat: 200 } as const;
-/** How long this machine takes no run once it couldn't begin one, in milliseconds: others may, and its disk may have room later. */
+/** How long this machine takes no runs after it couldn't begin one, in milliseconds: others can, and it may have space later. */
 const rests = { shortest: 5_000, longest: 300_000 } as const;
 /** The most runs whose end the service has refused and that are still named to it. */
 const mostRefused = 100;
@@ -112,7 +112,7 @@ class RunnerMachine {
   readonly #refused = new Set<string>();
   #beating: Promise<void> | undefined;
   #rests = growingPauses(Math.random, rests);
-  /** How much longer no run is taken, in milliseconds. */
+  /** How long to wait before taking the next run, in milliseconds. */
   #rest = 0;
 
   constructor(deps: MachineDeps) {

@@ -19,7 +19,8 @@ const next = "Start the run again from the project's folder.";
 /**
  * Unpacks the files of a project into an empty folder. Whoever may start a run may send any archive, so nothing in it is
  * followed: only plain files and folders are taken, each below the folder.
- * @throws PipelineError `invalid-request` for anything else in it; the system's error where the disk is full; what was unpacked until then is left there.
+ * @throws PipelineError `invalid-request` for anything else in it; the system's error for a full disk. What was unpacked by then
+ * stays there.
  */
 export async function unpackSnapshot(
   archive: Uint8Array,

@@ -176,19 +176,19 @@ const migrationSteps: readonly string[] = [
 /** The advisory lock under which servers that start together migrate one after the other. */
 const migrationLock = 4_130_551;
 /**
- * How long a step waits for a table that somebody else uses, such as a backup, in milliseconds. Every other server waits behind
- * it meanwhile.
+ * How long, in milliseconds, a step waits for a table that something else uses, such as a backup. Meanwhile the other servers'
+ * statements on that table wait behind it.
  */
 const tableMilliseconds = 4_000;
 
 /**
- * Migrates the database in one transaction, under an advisory lock. Fails where somebody else uses a table for too long: the
+ * Migrates the database in one transaction, under an advisory lock. Fails if something else uses a table for too long: the
  * next start tries again.
  * @throws PipelineError `internal` when a newer version of the service has written the database, which stays as it is.
  */
 export async function migratePostgres(db: Database): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    // It may take as long as it needs, and so may another that it waits for.
+    // A migration may take as long as it needs, and this one waits for any other.
     await sql`set local statement_timeout = 0; set local lock_timeout = 0`.execute(tx);
     await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(tx);
     await sql`set local lock_timeout = ${sql.lit(tableMilliseconds)}`.execute(tx);

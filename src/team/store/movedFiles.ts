@@ -26,7 +26,7 @@ const moveMilliseconds = 5_000;
 /** How many runs are moved at once: their logs, of up to 16 MiB each, are in memory. */
 const atOnce = 8;
 /** Files to be removed this soon, in milliseconds, aren't moved any more: no object is stored after its run's removal. */
-const spared = 3_600_000;
+const soonRemovedMilliseconds = 3_600_000;
 
 export function logKey(runId: string): string {
   return `runs/${runId}/log`;
@@ -86,7 +86,7 @@ export async function moveFiles(deps: MoveDeps): Promise<number> {
 /** Whether the store takes other objects after it took none of a batch. */
 async function takesOthers(store: ObjectStore, failures: readonly unknown[]): Promise<boolean> {
   if (!failures.every((failure) => failure instanceof ObjectStoreError)) return false;
-  return store.try().then(
+  return store.probe().then(
     () => true,
     () => false,
   );
@@ -101,7 +101,7 @@ async function runsToMove(
   after: string,
   limit: number,
 ): Promise<readonly { readonly runId: string; readonly stoppedAt: number }[]> {
-  const since = clock.now() - retentionDays * dayMilliseconds + spared;
+  const since = clock.now() - retentionDays * dayMilliseconds + soonRemovedMilliseconds;
   const behind = (id: unknown) => sql`least(
     (select min(run_id) from log_chunks where run_id > ${id}),
     (select min(run_id) from artifact_contents where run_id > ${id}))`;
@@ -197,7 +197,7 @@ export async function settleObjectStore(
   }
   const isKnown = (await named())?.name === store.name;
   try {
-    await store.try();
+    await store.probe();
   } catch (error) {
     if (!(error instanceof ObjectStoreError)) throw error;
     if (!isKnown || error.isRefusal) throw unusableStore(store, error);

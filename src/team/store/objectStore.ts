@@ -143,7 +143,7 @@ export class ObjectStore {
   }
 
   /** Puts, gets and deletes a small object, always the same one: a server that dies meanwhile leaves no more than that. */
-  async try(): Promise<void> {
+  async probe(): Promise<void> {
     const key = "trial";
     await this.put(key, Buffer.from(key));
     // The result doesn't matter: another server that starts may have deleted it.

@@ -16,11 +16,11 @@ const longestLife = 3_600;
 const connectionMilliseconds = 5_000;
 /** How long a transaction may be idle, in milliseconds: a suspended server must not keep a lock that others wait for. */
 const suspendedMilliseconds = 2_000;
-/** How long a statement waits for a lock, in milliseconds: a caller has to hear of it, and the bus not to count as silent. */
+/** How long a statement waits for a lock, in milliseconds: the caller needs a reply, and the bus must not count as silent. */
 const lockMilliseconds = 4_000;
 /** How long a connection in use may be silent, in milliseconds: nothing else reveals a half-open one. */
 const silentMilliseconds = 15_000;
-/** How long a statement may take, in milliseconds. It ends before its connection, without which it would go on in the database. */
+/** How long a statement may take, in milliseconds. If its connection closed first, it would go on in the database. */
 const statementMilliseconds = silentMilliseconds - 1_000;
 /** The oldest PostgreSQL that is supported. */
 const oldestVersion = 15;
@@ -42,8 +42,8 @@ export const sessionSettings = `
   end $$`;
 
 /**
- * A database's URL as `pg` takes it, with the words of PostgreSQL's own programs: by itself `pg` would take
- * `sslmode=require` for `verify-full`, and warn of it.
+ * A database's URL for `pg`, with the parameters as PostgreSQL's own programs understand them: by default `pg` treats
+ * `sslmode=require` as `verify-full`, with a warning.
  * @throws PipelineError `usage` for the URL of anything else.
  */
 export function connectionString(url: string): string {
@@ -109,8 +109,8 @@ export async function openPostgres(url: string, onError: (error: Error) => void)
 }
 
 /**
- * Checks that a connection is a session of the database's own: in another mode, a pooler loses what LISTEN is for, and hands
- * settings and prepared statements on to others. Done before anything is set.
+ * Checks that a connection keeps its session in the database. A pooler that isn't in session mode loses notifications, and hands
+ * settings and prepared statements on to others, so this comes before anything is set.
  * @throws PipelineError `internal` when a notification doesn't arrive.
  */
 async function checkSessions(url: string): Promise<void> {

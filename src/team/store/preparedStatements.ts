@@ -3,12 +3,11 @@ import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryRes
 import pg from "pg";
 
 /**
- * A pool as Kysely uses it. Once the database says that it takes no writes, as a primary does that has become a standby,
- * every connection of before is closed: a new one may lead to the database that took its place.
+ * A pool as Kysely uses it. Once the database refuses a write, as a primary does that has become a standby, all connections
+ * opened before are closed: new ones may lead to the database that took its place.
  *
- * Its connections prepare each statement once: PostgreSQL needs longer to plan most of ours
- * than to run them. A statement names its columns: of one with `*`, PostgreSQL refuses the plan once a newer server has
- * added a column.
+ * Its connections prepare each statement once: PostgreSQL takes longer to plan most of ours than to run them. Statements name
+ * their columns, since PostgreSQL refuses a prepared `*` once a newer server has added a column.
  */
 export function preparedStatements(pool: pg.Pool): PostgresPool {
   let usable = new WeakSet<pg.PoolClient>();

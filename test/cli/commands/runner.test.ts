@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import { everyOrg } from "../../../src/contract/roles.ts";
+import { everyOrgName } from "../../../src/contract/roles.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { Team } from "../../team/team.ts";
@@ -29,7 +29,7 @@ describe("pipeline runner", () => {
     await using team = await Team.make(await lend());
     await using tool = await toolbox();
     const service = `${team.servers[0]?.url}/`;
-    const env = { PIPELINE_API_KEY: await team.key("runner", everyOrg) };
+    const env = { PIPELINE_API_KEY: await team.key("runner", everyOrgName) };
     const runner = tool.spawn(["runner", "--service", service, "--json"], env);
     const [line] = await written(runner.stdout, /^.*\n/);
     const said = JSON.parse(line);

@@ -190,14 +190,14 @@ describe("starting a run", () => {
 
     it("waits as long as the caller's patience says", async () => {
       await using scene = await Scene.of(holdThenRefuse);
-      const outcome = await scene.drive(scene.start({ patienceSeconds: 5 }));
+      const outcome = await scene.drive(scene.start({ waitSeconds: 5 }));
       assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" }, waitedSeconds: 5 });
       assert.deepEqual(scene.secondsTold, [5, 4, 3, 2, 1]);
     });
 
     it("takes the first answer when there is no patience", async () => {
       await using scene = await Scene.of(holdThenRefuse);
-      const outcome = await scene.start({ patienceSeconds: 0 });
+      const outcome = await scene.start({ waitSeconds: 0 });
       assert.deepEqual(outcome, { kind: "refused", refusal: { scope: "org" }, waitedSeconds: 0 });
       assert.equal(scene.service.asked.length, 1);
       assert.deepEqual(scene.secondsTold, []);
@@ -260,7 +260,7 @@ describe("starting a run", () => {
       await using scene = await Scene.of((_, _asked, response) =>
         sendJson(response, 429, refusedByOrg, { "retry-after": "0" }),
       );
-      await scene.drive(scene.start({ patienceSeconds: 10 }));
+      await scene.drive(scene.start({ waitSeconds: 10 }));
       assert.deepEqual(
         scene.pauses,
         Array.from({ length: 10 }, () => 1000),
@@ -325,11 +325,11 @@ describe("starting a run", () => {
   describe("makes one run of one wish", () => {
     it("by the same idempotency key in every attempt, and another in the next wish", async () => {
       await using scene = await Scene.of((_, _asked, response) => sendJson(response, 429, refusedByOrg));
-      await scene.drive(scene.start({ patienceSeconds: 20 }));
+      await scene.drive(scene.start({ waitSeconds: 20 }));
       const keys = new Set(scene.service.asked.map(({ headers }) => headers["idempotency-key"]));
       assert.ok(scene.service.asked.length > 5);
       assert.equal(keys.size, 1);
-      await scene.start({ patienceSeconds: 0 });
+      await scene.start({ waitSeconds: 0 });
       keys.add(scene.service.asked.at(-1)?.headers["idempotency-key"]);
       assert.equal(keys.size, 2);
       assert.ok(!keys.has(undefined));

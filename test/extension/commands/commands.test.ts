@@ -222,8 +222,8 @@ describe("the commands of the views", () => {
     const executed: unknown[] = [];
     const executeCommand = async (...call: unknown[]) => void executed.push(call);
     let isBehindServer = false;
-    const goOnAt = async (failed: Run) => (isBehindServer ? undefined : fromFailedStep(failed));
-    const deps = { session, runs, window, executeCommand, goOnAt, signal: never };
+    const resumeAt = async (failed: Run) => (isBehindServer ? undefined : fromFailedStep(failed));
+    const deps = { session, runs, window, executeCommand, resumeAt, signal: never };
     await runAgain(deps, { runId: run.runId });
     const wish = { pipeline: "hello", project: service.project.name, inputs: {} };
     assert.deepEqual(executed, [["pipelineRuns.run", wish]]);

@@ -74,7 +74,7 @@ describe("the problems of pipeline files", () => {
     using looked = look();
     const { problems, told, changes } = looked;
     const names = Array.from({ length: 50 }, (_, index) => `${index}.yaml`);
-    const reading = problems.together(async () => {
+    const reading = problems.inOneUpdate(async () => {
       for (const name of names) problems.put(uri(name), root, analyse(`name: b\n${good}`, name));
       assert.deepEqual([told, changes.count], [[], 0]);
       throw new Error("a folder can't be read");

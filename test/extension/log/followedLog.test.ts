@@ -17,7 +17,7 @@ function followed(runId: string, deps: Partial<FollowedLogDeps> & Pick<FollowedL
     origin: () => "http://service.test",
     clock: systemClock,
     timeText: (instant) => instant,
-    goOnAt: async () => undefined,
+    resumeAt: async () => undefined,
     onChange: () => {
       text = Buffer.from(log.snapshot().bytes).toString();
       for (const watcher of [...watchers]) watcher();
@@ -58,7 +58,7 @@ describe("a run's log that is followed", () => {
     const run = await started(client, "lamps");
     using log = followed(run.runId, {
       connect: async () => client,
-      goOnAt: async (failed) => fromFailedStep(failed),
+      resumeAt: async (failed) => fromFailedStep(failed),
     });
     await log.until(/^first$/m);
     assert.match(log.text(), /^● lamps running$/m);

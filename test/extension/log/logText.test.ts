@@ -4,7 +4,7 @@ import type { LogEntry } from "../../../src/contract/log.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { LogText } from "../../../src/extension/log/logText.ts";
 import type { TextLine } from "../../../src/extension/log/textLine.ts";
-import { stepToGoOnAt } from "../../../src/pipeline/stepToGoOnAt.ts";
+import { stepToResumeAt } from "../../../src/pipeline/stepToResumeAt.ts";
 
 const at = "2026-03-03T10:00:00Z";
 const esc = "\u001b";
@@ -47,7 +47,7 @@ const failed: Run = {
 function textOf(run: Run, options: { most?: number } = {}) {
   const timeText = (instant: string) => `at ${instant}`;
   const text = new LogText(run, { apiKeys: new Set([apiKey]), timeText, ...options });
-  text.setGoOnAt(stepToGoOnAt(run, undefined)?.index);
+  text.setResumeAt(stepToResumeAt(run, undefined)?.index);
   return text;
 }
 

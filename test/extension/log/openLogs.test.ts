@@ -24,7 +24,7 @@ function opened(service: LoopbackService) {
     origin: () => "http://service.test",
     clock,
     timeText: (instant) => instant,
-    goOnAt: async () => undefined,
+    resumeAt: async () => undefined,
     onChange: () => {},
     isShown: (runId) => shown.has(runId),
   });

@@ -152,7 +152,7 @@ describe("the window's connection to its service", () => {
     await reaching(session.state, "live", ({ activeRuns }) => activeRuns !== undefined);
     assert.equal(await session.connect(never), session.currentClient);
     assert.equal(looked, 1);
-    assert.notEqual(await session.connectAnew(never), session.currentClient);
+    assert.notEqual(await session.reconnect(never), session.currentClient);
     key = other;
     assert.equal((await session.connect(never)).apiKey, other);
     assert.equal(looked, 3);

@@ -159,7 +159,7 @@ describe("a start that is deferred until 00:00 UTC", () => {
     }
     assert.equal(place.clock.alarms, 0, "a closed window leaves no timer");
     const windows = [place.open(memory), place.open(memory)];
-    for (const { retries } of windows) await retries.look();
+    for (const { retries } of windows) await retries.refresh();
     const started = () => windows.flatMap((window) => window.started.all);
     assert.deepEqual(
       windows.map(({ retries }) => retries.pending.value.length),

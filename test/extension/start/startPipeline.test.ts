@@ -75,7 +75,7 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
 function idleSession(connect: () => Promise<ServiceClient>): StartPipelineDeps["session"] {
   return {
     connect,
-    connectAnew: connect,
+    reconnect: connect,
     noteChange: () => {},
     state: new ObservableValue<SessionState>({ kind: "idle" }),
   };

@@ -41,7 +41,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
   const deps: RunTaskDeps = {
     session: {
       connect,
-      connectAnew: connect,
+      reconnect: connect,
       noteChange: () => {},
       state: new ObservableValue<SessionState>({ kind: "connecting" }),
     },

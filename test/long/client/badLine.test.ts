@@ -80,7 +80,7 @@ describe("a start over a line that breaks, whatever is cut and wherever", functi
             assert(error instanceof PipelineError && error.type === "out-of-reach", String(error));
             return error;
           });
-        const deps = { client: overLine, onWaiting: () => {}, patienceSeconds: 20 };
+        const deps = { client: overLine, onWaiting: () => {}, waitSeconds: 20 };
         const start = await told(startRun({ pipeline: "quick" }, deps, never));
         const made = (await rows()).filter(({ id }) => !before.has(id));
         assert(made.length <= 1, "one start has made two runs");

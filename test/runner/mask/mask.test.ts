@@ -254,7 +254,7 @@ describe("a mask", () => {
     ] as const) {
       const mask = new Mask(["prod", "long-secret-long"]);
       mask.ofStep().hide(text);
-      assert.equal(mask.cutsWords, cuts, text);
+      assert.equal(mask.hidesWithinWords, cuts, text);
     }
   });
 

@@ -76,9 +76,9 @@ describe("the OpenAPI document", () => {
     await check("put", "/api/projects/{name}", 400, { key: secret, body: "{}" });
     await check("put", "/api/projects/{name}", 403, { key: viewer.secret, body: "{}" });
     const root = JSON.stringify({ root: service.project.root });
-    await check("put", "/api/projects/{name}", 200, { key: secret, body: root, parts: { name: "second" } });
-    await check("delete", "/api/projects/{name}", 200, { key: secret, parts: { name: "second" } });
-    await check("delete", "/api/projects/{name}", 404, { key: secret, parts: { name: "second" } });
+    await check("put", "/api/projects/{name}", 200, { key: secret, body: root, params: { name: "second" } });
+    await check("delete", "/api/projects/{name}", 200, { key: secret, params: { name: "second" } });
+    await check("delete", "/api/projects/{name}", 404, { key: secret, params: { name: "second" } });
 
     await check("post", "/api/runs", 400, { key: secret, body: "{" });
     await check("post", "/api/runs", 413, { key: secret, body: "x".repeat(600_000) });
@@ -92,13 +92,13 @@ describe("the OpenAPI document", () => {
     await check("get", "/api/runs", 400, { key: secret, query: "?limit=101" });
     await check("get", "/api/runs", 400, { key: secret, query: "?status=resting" });
     for (const { runId } of runs) {
-      await check("get", "/api/runs/{id}", 200, { key: viewer.secret, parts: { id: runId } });
+      await check("get", "/api/runs/{id}", 200, { key: viewer.secret, params: { id: runId } });
     }
-    await check("get", "/api/runs/{id}", 404, { key: secret, parts: { id: "run_none" } });
+    await check("get", "/api/runs/{id}", 404, { key: secret, params: { id: "run_none" } });
     for (const run of [long, first]) {
-      const parts = { id: run?.runId ?? "" };
-      await check("post", "/api/runs/{id}/cancel", 403, { key: viewer.secret, parts });
-      await check("post", "/api/runs/{id}/cancel", 200, { key: secret, parts });
+      const params = { id: run?.runId ?? "" };
+      await check("post", "/api/runs/{id}/cancel", 403, { key: viewer.secret, params });
+      await check("post", "/api/runs/{id}/cancel", 200, { key: secret, params });
     }
     await ended(client, { runId: long?.runId ?? "" });
     await fillDay(service.data, 48, Date.now(), orgId);
@@ -108,8 +108,8 @@ describe("the OpenAPI document", () => {
     const made = JSON.stringify({ role: "viewer", name: "board" });
     await check("post", "/api/keys", 201, { key: owner.secret, body: made });
     await check("post", "/api/keys", 403, { key: secret, body: made });
-    await check("post", "/api/keys/{id}/revoke", 200, { key: owner.secret, parts: { id: viewer.keyId } });
-    await check("post", "/api/keys/{id}/revoke", 409, { key: owner.secret, parts: { id: owner.keyId } });
+    await check("post", "/api/keys/{id}/revoke", 200, { key: owner.secret, params: { id: viewer.keyId } });
+    await check("post", "/api/keys/{id}/revoke", 409, { key: owner.secret, params: { id: owner.keyId } });
     await check("get", "/api/keys", 200, { key: owner.secret });
   });
 });
@@ -135,7 +135,7 @@ function operationsOf({ paths }: Document) {
 
 interface Asked {
   readonly key?: string;
-  readonly parts?: Readonly<Record<string, string>>;
+  readonly params?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly body?: string;
 }
@@ -162,7 +162,7 @@ function replyCheck(url: string, told: Document) {
   return async (method: string, path: string, status: number, asked: Asked = {}) => {
     const what = `${method} ${path} ${status}`;
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
-      encodeURIComponent(asked.parts?.[name] ?? "some"),
+      encodeURIComponent(asked.params?.[name] ?? "some"),
     );
     const reply = await fetch(`${url}${filled}${asked.query ?? ""}`, {
       method: method.toUpperCase(),

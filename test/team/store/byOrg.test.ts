@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { dayMilliseconds } from "../../../src/contract/day.ts";
-import { everyOrg } from "../../../src/contract/roles.ts";
+import { everyOrgName } from "../../../src/contract/roles.ts";
 import type { RunnerMessage } from "../../../src/contract/runners.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { removeWaiter } from "../../../src/service/admission/queue.ts";
@@ -252,7 +252,7 @@ async function actAsRunner(
   team: Team,
   { asked, runId, digest }: { asked: Set<string>; runId: string; digest: string },
 ): Promise<void> {
-  const api = team.runnerApi(0, await team.key("runner", everyOrg));
+  const api = team.runnerApi(0, await team.key("runner", everyOrgName));
   const runnerId = await api.register("test", never);
   await until(async () => (await api.work(runnerId, [], 1, never)) !== undefined);
   const run = { runId, runnerId };

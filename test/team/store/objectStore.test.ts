@@ -71,7 +71,7 @@ describe("an object store", function () {
   });
 
   it("is tried by an object that doesn't stay", async () => {
-    await store().try();
+    await store().probe();
     assert.deepEqual(await server().keys(), []);
   });
 
@@ -84,7 +84,7 @@ describe("an object store", function () {
       [store("s3://runs", { AWS_ACCESS_KEY_ID: "unknown" }), /answers InvalidAccessKeyId: /],
       [store("s3://missing"), /answers NoSuchBucket: /],
     ] as const) {
-      for (const act of [() => other.try(), () => other.open("runs/run_1/log")]) {
+      for (const act of [() => other.probe(), () => other.open("runs/run_1/log")]) {
         await assert.rejects(act, (error) => {
           assert(error instanceof ObjectStoreError && error.isRefusal);
           assert.match(error.message, says);

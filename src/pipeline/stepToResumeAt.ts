@@ -13,7 +13,7 @@ import { startsInBackground } from "./startsInBackground.ts";
  *
  * @param pipeline that of the file; undefined where it isn't known.
  */
-export function stepToGoOnAt(
+export function stepToResumeAt(
   run: Parameters<typeof fromFailedStep>[0],
   pipeline: Pipeline | undefined,
 ): ReturnType<typeof fromFailedStep> {
