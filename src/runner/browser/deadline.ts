@@ -64,7 +64,7 @@ export class StepDeadline {
 
   /** The same, asked anew. @param milliseconds the most that it has. */
   async pageAnswersNow(milliseconds = whyMilliseconds): Promise<boolean> {
-    const short = new StepDeadline(Math.min(milliseconds, whyMilliseconds), this.#signal);
+    const short = new StepDeadline(milliseconds, this.#signal);
     try {
       await short.within(this.#ask());
       return true;
