@@ -253,8 +253,12 @@ export function placeholderIn(text: string, not?: "braces" | "shell"): Placehold
   return variable === undefined || name === undefined ? undefined : { written: variable, name, byDefault };
 }
 
-/** What a script of GitHub Actions hands values on by: a file, of which the variable is the first group, or a word that is printed. */
-export const handedOn = /\$\{?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/;
+/**
+ * What a script of GitHub Actions hands values on by: a file, of which the variable is the first group, or a word that is printed.
+ * Comments are found too, so that nothing is found in them.
+ */
+export const handedOn =
+  /(?<!\S)#.*|\$(?:\{(?=[\w:]+\}))?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/g;
 
 /** `baseUrl`, `base-url`: `BASE_URL`. */
 export function variableOf(name: string): string {
