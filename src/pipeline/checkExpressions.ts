@@ -125,8 +125,7 @@ class Check {
     if (found.length === 0 && place.isList) this.#checkList(text, path, place.contexts);
     this.#secrets.inField(text, path, place.contexts);
     if (place.instead === byVariable) this.#secrets.inScript(text, path);
-    if (place.instead === byVariable || place.instead === behindShell)
-      this.#checkHandedOn(text, path, step?.id);
+    if (place.instead === byVariable || place.instead === behindShell) this.#checkHandedOn(text, path, step);
     // Double braces may be a template of the program itself.
     if (path[2] === "env") this.#checkPlaceholder(text, path, place, "braces");
     // In JavaScript, `${…}` may be a template of the script itself.
@@ -135,16 +134,22 @@ class Check {
   }
 
   /** Warns of a script that passes on values as GitHub Actions does, unless the variable it uses is named in the file. */
-  #checkHandedOn(script: string, path: Path, id = "<id>"): void {
-    const found = handedOn.exec(script);
-    if (found === null) return;
-    const [written, variable] = found;
-    if (variable !== undefined && this.#secrets.hasVariable(variable, script)) return;
-    this.#warnings.addIn(
-      path,
-      found.index,
-      `\`${written}\` is of GitHub Actions: print what later steps need, and they read it as \`\${{ steps.${id}.stdout }}\`, or from \`\${{ steps.${id}.json }}\` where it is JSON`,
-    );
+  #checkHandedOn(script: string, path: Path, step: KnownStep | undefined): void {
+    const set = new Set<string>();
+    for (const { 0: written, 1: variable = "", index } of script.matchAll(handedOn)) {
+      if (written.startsWith("#") || set.has(variable)) continue;
+      if (variable !== "" && this.#secrets.hasVariable(variable, script)) {
+        set.add(variable);
+        continue;
+      }
+      const result = `steps.${step?.id ?? "<id>"}${step?.isEach ? ".*" : ""}`;
+      this.#warnings.addIn(
+        path,
+        index,
+        `\`${written}\` is of GitHub Actions: print what later steps need, and they read it as \`\${{ ${result}.stdout }}\`, or from \`\${{ ${result}.json }}\` where it is JSON`,
+      );
+      return;
+    }
   }
 
   /** Warns of what Postman, Hurl, runn, a shell and others would fill in; if the text has a problem, this is its likely cause. */

@@ -383,11 +383,13 @@ function nameOfResource(
     : undefined;
 }
 
-/** Explains a name that belongs to another type's steps: most likely the step uses the wrong resource. */
+/** Explains a name that belongs to the resource, or to another type's steps: most likely the step uses the wrong resource. */
 function nameOfOtherType(
   name: string,
   { name: resource, type }: Exclude<Resource, { kind: "typeless" }>,
 ): string | undefined {
+  if (Object.hasOwn(type.file.resource.def.shape, name))
+    return `\`${name}\` stands in the resource \`${quoted(resource)}\`, not in a step`;
   const other = Object.values(resourceTypes).find(({ file }) => Object.hasOwn(file.step.def.shape, name));
   if (other === undefined || other === type) return undefined;
   return `\`${name}\` belongs to a step of type ${other.type}, but \`${quoted(resource)}\` is of type ${type.type}, whose steps have ${type.actions}`;

@@ -159,6 +159,11 @@ steps:
       "3:34: `run` belongs to a step of type cli, but `web` is of type browser, whose steps have one or more of goto, actions, expect, read, screenshot, storage",
     ],
     [
+      "with a field of its resource",
+      "  - { use: web, goto: /, auth: { basic: { user: ada, password: b } } }",
+      "3:26: `auth` stands in the resource `web`, not in a step",
+    ],
+    [
       "with an action that there isn't",
       "  - { use: web, goto: /, actions: [{ clik: { text: x } }, { dance: 1 }] }",
       "3:38: `actions` has no `clik`; did you mean `click`?",

@@ -419,6 +419,12 @@ steps:
       ["run: 'echo A=1 >> \"${GITHUB_ENV}\"'", `3:35: ${says("${GITHUB_ENV}")}`],
       ["run: [sh, -c, 'echo v=1 >> $GITHUB_OUTPUT']", `3:43: ${says("$GITHUB_OUTPUT")}`],
       ["run: 'echo ::set-output name=v::1'", `3:27: ${says("::set-output")}`],
+      ["id: v, each: [1], run: 'echo v=1 >> $GITHUB_OUTPUT'", `3:52: ${says("$GITHUB_OUTPUT", "v.*")}`],
+      [
+        "run: 'GITHUB_ENV=x; echo A=1 >> $GITHUB_ENV; echo b=1 >> $GITHUB_OUTPUT'",
+        `3:73: ${says("$GITHUB_OUTPUT")}`,
+      ],
+      ["run: 'echo \"#1\" >> $GITHUB_OUTPUT'", `3:35: ${says("$GITHUB_OUTPUT")}`],
     ] as const)
       assert.deepEqual(warned(step), [warning]);
     for (const step of [
@@ -426,6 +432,8 @@ steps:
       "run: 'GITHUB_OUTPUT=$(mktemp); echo v=1 >> $GITHUB_OUTPUT'",
       "run: [echo, $GITHUB_OUTPUT]",
       "run: 'echo $GITHUB_REF'",
+      "run: 'echo v=1 >> ${GITHUB_OUTPUT:-/dev/null}'",
+      "run: 'echo v=1 # was ::set-output name=v::1'",
     ])
       assert.deepEqual(warned(step), []);
   });

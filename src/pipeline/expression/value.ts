@@ -57,8 +57,12 @@ export function parseJson(written: string): { readonly value: Json } | undefined
 /** Why a text isn't JSON, as the rest of a sentence whose subject is the text. */
 export function notJson(text: string): string {
   if (text.trim() === "") return "is empty";
-  return /^\s*<(?:[\s\S]{0,500}<)?(?:!doctype\s+)?html\b/i.test(text) ? "is an HTML page" : "isn't JSON";
+  return htmlPage.test(text) ? "is an HTML page" : "isn't JSON";
 }
+
+/** Only comments and instructions of XML may stand before a page's first tag. */
+const htmlPage =
+  /^\s*(?:<(?:!--(?:(?!-->)[\s\S]){0,500}--|\?(?:(?!\?>)[\s\S]){0,500}\?)>\s*){0,20}<(?:!doctype\s+)?html\b/i;
 
 function exactly(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number" || Number.isSafeInteger(Math.trunc(value))) return value;

@@ -253,8 +253,12 @@ export function placeholderIn(text: string, not?: "braces" | "shell"): Placehold
   return variable === undefined || name === undefined ? undefined : { written: variable, name, byDefault };
 }
 
-/** How scripts of GitHub Actions pass on values: in a file, whose variable is the first group, or with a printed command. */
-export const handedOn = /\$\{?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/;
+/**
+ * How scripts of GitHub Actions pass on values: in a file, whose variable is the first group, or with a printed command. Comments
+ * match too, so that nothing within them does.
+ */
+export const handedOn =
+  /(?<!\S)#.*|\$(?:\{(?=[\w:]+\}))?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/g;
 
 /** `baseUrl`, `base-url`: `BASE_URL`. */
 export function variableOf(name: string): string {

@@ -64,7 +64,7 @@ export class StepDeadline {
 
   /** Whether the page answers now. @param milliseconds the longest wait for its answer, itself limited to `whyMilliseconds`. */
   async pageAnswersNow(milliseconds = whyMilliseconds): Promise<boolean> {
-    const short = new StepDeadline(Math.min(milliseconds, whyMilliseconds), this.#signal);
+    const short = new StepDeadline(milliseconds, this.#signal);
     try {
       await short.within(this.#ask());
       return true;

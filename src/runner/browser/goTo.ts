@@ -17,7 +17,7 @@ const anyButErrors: StatusRange = { from: 100, to: 399 };
 export async function goTo(
   page: Page,
   address: string,
-  expected: BrowserStep["expect"]["status"],
+  { browser: { auth }, expect: { status: expected } }: Pick<BrowserStep, "browser" | "expect">,
   use: BrowserUse,
 ): Promise<void> {
   const { log } = use.stepContext;
@@ -35,7 +35,7 @@ export async function goTo(
   }
   const where = response.url() === url.href ? "" : ` at ${response.url()}`;
   log.note(`open ${url.href} → ${response.status()}${where} in ${duration(performance.now() - began)}`);
-  const problem = checkStatus(response, expected);
+  const problem = checkStatus(response, expected, auth);
   if (problem === undefined) return loaded(page, use);
   const excerpt = hasPage ? await excerptOf(page, use) : "";
   throw new StepFault(excerpt === "" ? problem : `${problem}\nthe page says: ${excerpt}`);
@@ -85,15 +85,27 @@ async function open(page: Page, url: URL, deadline: StepDeadline) {
 /** How long to wait for the browser's own error page, which could otherwise replace the next page, in milliseconds. */
 const ownPageMilliseconds = 500;
 
-function checkStatus(response: Response, expected: StatusRange | undefined): string | undefined {
+function checkStatus(
+  response: Response,
+  expected: StatusRange | undefined,
+  auth: BrowserStep["browser"]["auth"],
+): string | undefined {
   const status = response.status();
   const { from, to } = expected ?? anyButErrors;
   if (status >= from && status <= to) return undefined;
   const wanted = expected === undefined ? "below 400" : describeStatus(expected);
   const url = URL.parse(response.url());
   const asks = status === 401 && /\bbasic\b/i.test(response.headers()["www-authenticate"] ?? "");
-  const by = asks ? ", which asks for the user and password of the resource's `auth`" : "";
+  const by = asks ? `, which ${describeAsking(url, auth)}` : "";
   return `expected status ${wanted}, got ${status} from ${url?.origin}${url?.pathname}${by}`;
+}
+
+function describeAsking(url: URL | null, auth: BrowserStep["browser"]["auth"]): string {
+  if (auth === undefined) return "asks for the user and password of the resource's `auth`";
+  const origin = auth.base === undefined ? undefined : URL.parse(auth.base)?.origin;
+  return origin === undefined || origin === url?.origin
+    ? "refuses the user and password of the resource's `auth`"
+    : `asks for a user and password; the resource's \`auth\` is for ${origin} alone`;
 }
 
 async function loaded(page: Page, { deadline, stepContext }: BrowserUse): Promise<void> {

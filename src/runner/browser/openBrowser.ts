@@ -121,8 +121,8 @@ export class OpenBrowser implements AsyncDisposable {
     if (page !== undefined && (await deadline.pageAnswersNow(deadline.left / 2))) return page;
     const next = await this.started.context.newPage();
     if (page === undefined) return next;
-    this.#note?.("the page before didn't respond, so its tab was closed");
     await page.close();
+    this.#note?.("the page before didn't respond, so its tab was closed");
     return next;
   }
 

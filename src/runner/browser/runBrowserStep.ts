@@ -55,7 +55,7 @@ export async function runBrowserStep(step: BrowserStep, stepContext: StepContext
   const problem = broken.aborted ? String(broken.reason) : unmet;
   if (results.isNeeded) {
     const ask = () => browserResult(use);
-    const result = await (problem === undefined ? ask() : askFailed(browser, ask));
+    const result = await (problem === undefined ? ask() : askStopping(browser, ask));
     results.take(() => result);
   }
   // Only now that the secrets in the step's result are known.
@@ -90,21 +90,22 @@ async function browserResult({ browser: { page }, deadline, found }: BrowserUse)
 /** @throws StepFault when something isn't as the step says. */
 async function perform(step: BrowserStep, use: BrowserUse): Promise<void> {
   const { browser, deadline } = use;
+  const { goto } = step;
+  const toGo = () => askStopping(browser, () => browser.pageToGo(deadline));
+  const page = goto === undefined ? browser.page : await deadline.within(toGo());
+  // Only now, since it waits for every tab to answer.
   if (step.browser.isTraced === true)
     await deadline.within(browser.started.context.tracing.startChunk({ title: step.name }));
-  if (step.goto !== undefined) {
-    const page = await deadline.within(browser.pageToGo(deadline));
-    await goTo(page, joinAddress(step.goto), step.expect.status, use);
-  } else if (browser.page === undefined || browser.page.url() === "about:blank") {
+  if (page === undefined || (goto === undefined && page.url() === "about:blank"))
     throw new StepFault("no page is open: a step before this one has to `goto` one");
-  }
+  if (goto !== undefined) await goTo(page, joinAddress(goto), step, use);
   for (const action of step.actions) await performAction(action, use);
   await checkPage(step.expect, use);
   for (const named of step.read ?? []) await readFromPage(named, use);
   if (step.screenshot === undefined) return;
-  const { page } = browser;
-  if (page === undefined) throw new StepFault("the page was closed before its screenshot could be taken");
-  await saveScreenshot(step.screenshot, page, use);
+  if (browser.page === undefined)
+    throw new StepFault("the page was closed before its screenshot could be taken");
+  await saveScreenshot(step.screenshot, browser.page, use);
 }
 
 /** The message of an unexpected error, or of an invalid CSS selector, which only the browser can detect. */
@@ -120,7 +121,7 @@ async function saveFailure(use: BrowserUse): Promise<void> {
   const { page } = use.browser;
   if (page === undefined) return;
   const save = () => saveScreenshot("failure.png", page, use);
-  await askFailed(use.browser, save).catch((error: unknown) =>
+  await askStopping(use.browser, save).catch((error: unknown) =>
     use.stepContext.log.note(describeError(error)),
   );
 }
@@ -180,10 +181,10 @@ async function takeScreenshot(page: Page, deadline: StepDeadline): Promise<Uint8
 }
 
 /**
- * Asks a page about a problem. A page whose navigation still waits for a reply may not answer, so loading is stopped after a
- * while, like Escape in a browser; the page stays as it is.
+ * Asks a page, and stops its loading if the answer takes long, like Escape in a browser: a page whose navigation still waits for a
+ * reply may not answer. The page stays as it is.
  */
-async function askFailed<T>({ page }: OpenBrowser, ask: () => Promise<T>): Promise<T> {
+async function askStopping<T>({ page }: OpenBrowser, ask: () => Promise<T>): Promise<T> {
   const stopLoading = () => void (page && tellBrowser(page, "Page.stopLoading").catch(() => {}));
   const stop = setTimeout(stopLoading, stopLoadingAfterMilliseconds);
   try {

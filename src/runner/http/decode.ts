@@ -61,7 +61,10 @@ const longestProlog = 1024;
  * names itself, else in UTF-8. Invalid bytes become U+FFFD.
  */
 export function decodeText(bytes: Uint8Array, contentType = ""): string {
-  return decoderFor(bytes, contentType).decode(bytes);
+  // The decoder leaves out one mark, and some servers send several.
+  return decoderFor(bytes, contentType)
+    .decode(bytes)
+    .replace(/^\ufeff+/, "");
 }
 
 /** A decoder for the encoding of a document. @param start its bytes so far. */

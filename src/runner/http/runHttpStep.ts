@@ -50,7 +50,7 @@ export async function runHttpStep(step: HttpStep, stepContext: StepContext): Pro
   const { withinMilliseconds: within } = step.expect;
   const mayBeEnough = streamCheck(step.expect, mask);
   const check = (reply: HttpReply) => [
-    ...checkStatus(step.expect, reply, asked.address, mask),
+    ...checkStatus(step.expect, reply, asked.address, mask, last),
     ...checkHeaders(step.expect, reply, mask),
     ...checkBody(step.expect, reply, schema, asked.address, mask),
     ...checkHash(step.expect, reply, mask),
@@ -177,11 +177,21 @@ function streamCheck(expect: HttpStep["expect"], mask: Mask): SendDeps["isEnough
 }
 
 /** @param address as it may be shown. @returns how the reply isn't as expected, one line each, like the other checks. */
-function checkStatus(expect: HttpStep["expect"], reply: HttpReply, address: string, mask: Mask): string[] {
+function checkStatus(
+  expect: HttpStep["expect"],
+  reply: HttpReply,
+  address: string,
+  mask: Mask,
+  request?: HttpRequest,
+): string[] {
   if (hasStatus(expect, reply)) return [];
   const excerpt = excerptOf(reply, mask);
-  const [scheme] = /^[\w-]{1,40}(?=\s|$)/.exec(reply.headers.get("www-authenticate") ?? "") ?? [];
-  const asks = scheme === undefined ? "" : `, which asks for ${scheme} in the header \`authorization\``;
+  const schemeOf = (header = "") => /^[\w-]{1,40}(?=[\s,]|$)/.exec(header)?.[0];
+  const scheme = schemeOf(reply.headers.get("www-authenticate"));
+  const sent = schemeOf([request?.headers["authorization"] ?? []].flat()[0]);
+  const isRefused = scheme?.toLowerCase() === sent?.toLowerCase();
+  const asks =
+    scheme === undefined || isRefused ? "" : `, which asks for ${scheme} in the header \`authorization\``;
   return [
     `expected status ${describeStatus(expect.status)}, got ${reply.status} from ${address}${asks}`,
     ...(excerpt === "" ? [] : [`the reply says: ${excerpt}`]),

@@ -160,7 +160,7 @@ function redirectTarget({ statusCode, headers }: Dispatcher.ResponseData): strin
 }
 
 /** The headers that describe the body. */
-const ofBody = /^(?:content-|transfer-encoding$|trailer$|digest$|repr-digest$)/;
+const ofBody = /^(?:content-|digest$|repr-digest$)/;
 
 /** As browsers do: a 303, and a 301 or 302 for a POST, become a GET; others repeat the request. */
 function redirected(request: HttpRequest, status: number, url: URL): HttpRequest {

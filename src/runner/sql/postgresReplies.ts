@@ -119,9 +119,11 @@ const hints: Readonly<Record<string, string>> = {
   "25P02": "a statement before this one failed; `rollback` ends the transaction that it was in",
 };
 
-/** The message for an error with which the server ends the session; undefined for any other error. */
+/** The message for an error with which the server, or a pooler in front of it, ends the session; undefined for any other error. */
 export function describeEnd({ host }: DatabaseServer, error: unknown): string | undefined {
-  return /^(?:57P|25P0[34])/.test(codeOf(error) ?? "")
+  // A server may say the severity in its own language.
+  const isFatal = error instanceof pg.DatabaseError && /^(?:FATAL|PANIC)$/.test(error.severity ?? "");
+  return isFatal || /^(?:57P|25P0[34])/.test(codeOf(error) ?? "")
     ? `${host} ended the connection: ${describeError(error)}`
     : undefined;
 }

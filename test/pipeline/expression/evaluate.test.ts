@@ -96,8 +96,13 @@ describe("the value of an expression", () => {
       "steps.build.json isn't there; steps.build.stdout isn't JSON",
     );
     assert.equal(why("this.json", { this: steps.page }), "this.json isn't there; this.text isn't JSON");
-    const html = { this: { text: "<html>" } };
-    assert.equal(why("this.json", html), "this.json isn't there; this.text is an HTML page");
+    for (const [text, is] of [
+      ["<html>", "is an HTML page"],
+      ['<?xml version="1.0"?>\n<!-- > -->\n<!DOCTYPE html><html>', "is an HTML page"],
+      ["<feed><html></html></feed>", "isn't JSON"],
+      [`${"<!---->".repeat(2000)}<feed>`, "isn't JSON"],
+    ] as const)
+      assert.equal(why("this.json", { this: { text } }), `this.json isn't there; this.text ${is}`);
     const silent = { this: { stdout: "" } };
     assert.equal(why("this.json.id", silent), "this.json isn't there; this.stdout is empty");
     const skipped = { steps: { order: { outcome: "skipped", time: 0, attempts: 0 } } };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { StepDeadline } from "../../../src/runner/browser/deadline.ts";
 
 describe("a browser step's deadline", () => {
@@ -15,6 +16,21 @@ describe("a browser step's deadline", () => {
     assert.equal(await deadline.pageAnswers(), false);
     assert.equal(deadline.forDiagnosis().milliseconds, 0);
     assert.equal(asked, 1);
+  });
+
+  it("lets a busy page answer for as long as it is told", async () => {
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const answer = Promise.withResolvers<void>();
+      const deadline = new StepDeadline(20_000, signal, () => answer.promise);
+      const [busy, endless] = [deadline.pageAnswersNow(10_000), deadline.pageAnswersNow(5000)];
+      mock.timers.tick(9000);
+      assert.equal(await endless, false);
+      answer.resolve();
+      assert.equal(await busy, true);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it("leaves time for a page that answers, and for one that is just replaced", async () => {

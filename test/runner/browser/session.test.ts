@@ -92,14 +92,17 @@ describe("the browser that a resource is", function () {
     await steps.succeed(shop.origin, { use: "ada", goto: "/", expect: { text: "come in" } });
     assert.equal(
       await steps.fail(shop.origin, { use: "ada", goto: `${other.origin}/` }),
-      `expected status below 400, got 401 from ${other.origin}/, which asks for the user and password of the resource's \`auth\``,
+      `expected status below 400, got 401 from ${other.origin}/, which asks for a user and password; the resource's \`auth\` is for ${shop.origin} alone`,
     );
     assert.deepEqual(
       other.asked.filter(({ headers }) => headers.authorization !== undefined),
       [],
     );
     steps.addResource("bob", { auth: { basic: { ...auth.basic, user: "bob" } } });
-    assert.match(await steps.fail(shop.origin, { use: "bob", goto: "/" }), /got 401 from/);
+    assert.match(
+      await steps.fail(shop.origin, { use: "bob", goto: "/" }),
+      /got 401 from \S+\/, which refuses the user and password of the resource's `auth`$/m,
+    );
   });
 
   it("saves nothing when the step fails, nothing outside of the project, and follows no link", async () => {

@@ -79,6 +79,7 @@ describe("what an http step expects of a reply", function () {
       "$[0].name: expected a value, got nothing\n$[0].price: expected a value, got nothing",
     );
     assert.match((await checked("no", schema)) ?? "", /^expected JSON, but the reply of \S+ isn't JSON: no$/);
+    assert.equal(await checked("\ufeff\ufeff[]", { items: item }), undefined);
   });
 
   it("may be spread over schemas of the project, in any of three drafts", async () => {

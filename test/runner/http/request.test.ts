@@ -263,13 +263,20 @@ describe("what an http step sends", function () {
   });
 
   it("says which way of asking a server wants", async () => {
-    await using server = await LoopbackService.listen((_asked, response) =>
-      response.writeHead(401, { "www-authenticate": 'Digest realm="shop", nonce="1"' }).end(),
-    );
+    await using server = await LoopbackService.listen(({ path }, response) => {
+      const asks = path === "/" ? 'Digest realm="shop", nonce="1"' : "Negotiate, NTLM";
+      response.writeHead(401, { "www-authenticate": asks }).end();
+    });
     const auth = { basic: { user: "ada", password: "s3cret-pass" } };
+    const headers = { authorization: "negotiate YQ==" };
+    const got = `expected status 2xx, got 401 from ${server.origin}`;
     assert.deepEqual(await messagesOf({ "base-url": server.origin, auth }, [{ get: "/" }]), [
-      `expected status 2xx, got 401 from ${server.origin}/, which asks for Digest in the header \`authorization\``,
+      `${got}/, which asks for Digest in the header \`authorization\``,
     ]);
+    assert.deepEqual(
+      await messagesOf({ "base-url": server.origin }, [{ get: "/two" }, { get: "/two", headers }]),
+      [`${got}/two, which asks for Negotiate in the header \`authorization\``, `${got}/two`],
+    );
   });
 
   it("hides the password where a server shows what it was sent", async () => {

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the references that pipeline files are written with.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { forSuite } from "../../forSuite.ts";
 import { isAlive } from "../../isAlive.ts";
@@ -429,6 +429,27 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     );
     // The next step has a session of its own.
     await last.succeeds({ query: "select 1" });
+  });
+
+  it("says why a pooler ends the session, whichever code it has for that", async () => {
+    const sockets: Socket[] = [];
+    await using door = await Listening.of((inside) => {
+      sockets.push(inside);
+      handOn(inside, postgres().port);
+    });
+    await using steps = stepsThrough(door);
+    await steps.succeeds({ query: "select 1" });
+    // As PgBouncer writes it.
+    const fields = Buffer.from("SFATAL\0C08P01\0Mclient_idle_timeout\0\0");
+    const head = Buffer.from("E\0\0\0\0");
+    head.writeInt32BE(fields.length + 4, 1);
+    sockets[0]?.end(Buffer.concat([head, fields]));
+    await door.until(() => door.open === 0);
+    assert.equal(
+      await steps.fails({ query: "select 1" }),
+      `${door.host} ended the connection: client_idle_timeout, while no statement ran; the statement wasn't sent, and what comes next has a new connection`,
+    );
+    await steps.succeeds({ query: "select 1" });
   });
 
   it("says at once that it has no data for `copy … from stdin`, and goes on", async () => {
