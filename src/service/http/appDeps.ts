@@ -1,3 +1,4 @@
+import type { PipelineError } from "../../contract/errors.ts";
 import type { Leaving, ServiceState } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
@@ -54,8 +55,8 @@ export interface MachineDeps {
   readonly state: () => Promise<ServiceState>;
   /** Shuts the service down. Resolves once its runs have ended, with the state as it was before. */
   readonly stop: () => Promise<ServiceState>;
-  /** @throws PipelineError where no run can begin any more, since the program of runs was removed; then this service leaves. */
-  readonly refuseUnrunnable: () => void;
+  /** Why no run can begin any more, where the program of runs was removed; then this service leaves. */
+  readonly whyUnrunnable: () => PipelineError | undefined;
   /** The id of the key that this machine's own faces use. */
   readonly keyId: string;
 }
