@@ -27,7 +27,7 @@ interface Shortage {
 
 const fullDisk: Shortage = {
   why: "the disk is full, or takes no more files",
-  next: "Free some space on it: `df -h` shows its bytes, `df -i` its files.",
+  next: withCommand("Free some space on it", "`df -h` shows its bytes, `df -i` its files"),
 };
 const shortages: Readonly<Record<string, Shortage>> = {
   ENOSPC: fullDisk,
@@ -35,12 +35,12 @@ const shortages: Readonly<Record<string, Shortage>> = {
   EROFS: { why: "the file system is read-only", next: "Let it be written to." },
   EMFILE: {
     why: "too many files are open in one program",
-    next: "Raise that limit: `ulimit -n` shows it.",
+    next: withCommand("Raise that limit", "`ulimit -n` shows it"),
   },
   ENFILE: { why: "too many files are open on this machine", next: "End programs that have many open." },
   EAGAIN: {
     why: "this user may start no more processes",
-    next: "End some of them, or raise that limit: `ulimit -u` shows it.",
+    next: withCommand("End some of them, or raise that limit", "`ulimit -u` shows it"),
   },
   ENOMEM: { why: "there is no memory left", next: "End other programs." },
 };
@@ -48,4 +48,9 @@ const shortages: Readonly<Record<string, Shortage>> = {
 /** What the machine lacks, if that is the error's cause; undefined for any other error. */
 export function shortageOf(error: unknown): Shortage | undefined {
   return shortages[codeOf(error) ?? ""];
+}
+
+/** Windows has none of these commands. */
+function withCommand(advice: string, command: string): string {
+  return process.platform === "win32" ? `${advice}.` : `${advice}: ${command}.`;
 }

@@ -49,14 +49,14 @@ export function machineDeps(
     keyId,
     state,
     handOver: leaveForNext,
-    requireRunner() {
+    whyUnrunnable() {
       const removed = launch === undefined ? runners.removed : undefined;
-      if (removed === undefined) return;
+      if (removed === undefined) return undefined;
       const message = `This service (process ${process.pid}) can begin no run any more, since ${removed} was removed.`;
       if (leaveForNext() === "never")
-        throw new PipelineError("internal", message, { next: "End it, and start it again." });
+        return new PipelineError("internal", message, { next: "End it, and start it again." });
       // Whoever asks again finds, or starts, the next service.
-      throw unavailable(message);
+      return unavailable(message);
     },
     async stop() {
       const ending = await state();

@@ -197,7 +197,9 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
 }
 
 /** Names the database without its password, wherever the URL has its host, port and name. */
-function dataNameOf(url: string): string {
+export function dataNameOf(url: string): string {
   const { host, port, database } = new pg.Client(connectionString(url));
-  return `${host}:${port}/${database}`;
+  // None where the URL has none: the page's cookie is named after this, and another name signs everybody out.
+  const written = /:\d+([/?]|$)|[?&]port=/.test(url) ? `:${port}` : "";
+  return `${host}${written}/${database}`;
 }

@@ -26,7 +26,7 @@ export function bareApp({ core, clock, folder }: Awaited<ReturnType<typeof start
     stopping: new AbortController().signal,
     machine: {
       handOver: () => "never" as const,
-      requireRunner: () => {},
+      whyUnrunnable: () => undefined,
       keyId: "",
       state: () => assert.fail("nobody asks"),
       stop: () => assert.fail("nobody stops it"),

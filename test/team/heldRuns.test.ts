@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { systemClock } from "../../src/machine/clock.ts";
 import { storedLogs } from "../../src/team/store/storedLogs.ts";
-import { isHeldRun, renewRunnerLeases } from "../../src/team/store/work.ts";
+import { isHeldRun, overdueRuns, renewRunnerLeases } from "../../src/team/store/work.ts";
 import { postgresFolder } from "../postgres/installPostgres.ts";
 import { databasesForSuite } from "../postgres/lentDatabases.ts";
 import { recordStatements } from "../postgres/recordStatements.ts";
@@ -61,7 +63,10 @@ describe("a run that a runner holds", function () {
     ];
     await db.updateTable("runs").set({ holder: "key_1/rnr_full" }).where("id", "=", runId).execute();
     const taking = (runner: typeof full) => core.runs.take(runner, { orgId: undefined, known: [] });
+    // Its files took long to fetch.
+    await db.updateTable("runs").set({ launched_at: 1 }).where("id", "=", runId).execute();
     await core.runs.takeIn(full, runId, 1, [{ kind: "returned" }]);
+    assert.deepEqual(await overdueRuns(db), []);
     assert.equal((await taking(other))?.runId, runId);
     const row = () =>
       db.selectFrom("runs").select(["status", "messages", "org_id"]).executeTakeFirstOrThrow();
@@ -73,6 +78,47 @@ describe("a run that a runner holds", function () {
     await core.runs.takeIn(other, runId, 1, [{ kind: "returned" }]);
     assert.equal((await row()).status, "cancelled");
     assert.equal(await taking(full), undefined);
+  });
+
+  it("isn't given at once to the runner that gives it back while that asks for another", async () => {
+    await using team = await Team.make(await lend());
+    const client = team.client(0);
+    const content = new Uint8Array([1]);
+    const snapshot = createHash("sha256").update(content).digest("hex");
+    await client.putSnapshot(snapshot, content, never);
+    const api = team.runnerApi(1);
+    const work = api.work.bind(api);
+    const given: (readonly string[])[] = [];
+    const again = Promise.withResolvers<void>();
+    api.work = async (runnerId, known, ...others) => {
+      if (known.length > 0) again.resolve();
+      const answer = await work(runnerId, known, ...others);
+      if (answer !== undefined) given.push(known);
+      return answer;
+    };
+    let isFull = true;
+    await team.run(`${team.servers[1]?.url}/`, {
+      ...{ api, slots: 2 },
+      clock: { ...systemClock, sleep: (pause, signal) => systemClock.sleep(Math.min(pause, 250), signal) },
+      unpack: async () => {
+        if (!isFull) return;
+        await again.promise;
+        isFull = false;
+        throw Object.assign(new Error("no space"), { code: "ENOSPC" });
+      },
+    });
+    const text = "resources:\n  shell: { type: cli }\nsteps:\n  - use: shell\n    run: echo hello\n";
+    const definition = { path: "pipelines/hello.yaml", text, snapshot };
+    const attempt = await client.start(
+      { pipeline: "hello", project: "shop", definition },
+      { idempotencyKey: "start", waitSeconds: 0 },
+      never,
+    );
+    assert(attempt.kind === "started");
+    const { status } = await team.ended(0, attempt.run.runId);
+    assert.equal(status, "succeeded");
+    // To requests of a runner that had no run any more.
+    assert.deepEqual(given, [[], []]);
   });
 
   it("was begun where something was said of it, and isn't taken back", async () => {

@@ -326,6 +326,9 @@ describe("admission on many servers", function () {
 
   it("answers a start while a hundred of another org wait for that org's lock", async () => {
     await using servers = await startedServers(await lend(), "2026-03-04T12:00:00Z", 1);
+    // However long the other start takes here.
+    const patient = "set lock_timeout = 0; set statement_timeout = 0";
+    servers.core.pool.on("acquire", (client) => void client.query(patient));
     const [busy, other] = [await servers.key("busy"), await servers.key("other")];
     const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
     const { promise: held, resolve: unlock } = Promise.withResolvers<void>();

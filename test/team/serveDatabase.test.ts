@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { dataNameOf } from "../../src/team/serveDatabase.ts";
 import { postgresFolder } from "../postgres/installPostgres.ts";
 import { databasesForSuite } from "../postgres/lentDatabases.ts";
 import { parseReply, rawExchange } from "../service/rawExchange.ts";
@@ -27,5 +28,14 @@ describe("a server of many", function () {
     const check = await rawExchange(server.url, "GET /readyz HTTP/1.0\r\n\r\n");
     assert.equal(parseReply(check).status, 200);
     await server.stop();
+  });
+
+  it("keeps the name of its data, after which the page's cookie is named, however the URL is written", () => {
+    assert.equal(dataNameOf("postgres://app:secret@database/runs"), "database/runs");
+    assert.equal(
+      dataNameOf("postgres://app:secret@database:5432/runs?sslmode=disable"),
+      "database:5432/runs",
+    );
+    assert.equal(dataNameOf("postgres://app:secret@/runs?host=/run/postgresql"), "/run/postgresql/runs");
   });
 });

@@ -172,7 +172,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 /** Reads a name with a maximum length and without control characters. */
 export const name = nameUpTo(200);
 /** Reads a path; a leading `~` stands for the home folder. */
-export const path = (text: string): string => withHome(name(text));
+export const path = (text: string): string => withHome(text);
 /** Reads a key's name. */
 export const keyName = nameUpTo(100);
 

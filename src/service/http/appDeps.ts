@@ -1,3 +1,4 @@
+import type { PipelineError } from "../../contract/errors.ts";
 import type { Leaving, ServiceState } from "../../contract/service.ts";
 import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
@@ -54,8 +55,8 @@ export interface MachineDeps {
   readonly state: () => Promise<ServiceState>;
   /** Shuts the service down. Resolves once its runs have ended, with the state as it was before. */
   readonly stop: () => Promise<ServiceState>;
-  /** @throws PipelineError if the runner's program was removed, so that no run can begin. The service then ends if it may. */
-  readonly requireRunner: () => void;
+  /** Why no run can begin any more: the runner's program was removed. The service then ends if it may. */
+  readonly whyUnrunnable: () => PipelineError | undefined;
   /** The id of the key that this machine's own faces use. */
   readonly keyId: string;
 }

@@ -116,7 +116,6 @@ export async function requestRun<Env extends SignedIn>(
       next: "Inputs are shown with the run: bring a secret by a variable of the environment.",
     });
   }
-  deps.machine?.requireRunner();
   // Called before admission, which takes less time than starting a process.
   deps.prepare?.(body.environment);
   const caller = context.get("caller");
@@ -145,12 +144,10 @@ export async function requestRun<Env extends SignedIn>(
         );
   if (outcome.kind !== "refused") {
     const { run } = outcome;
-    try {
-      // Checked again: the start may have waited long for its slot.
-      if (outcome.kind === "started") deps.machine?.requireRunner();
-    } catch (error) {
+    const problem = outcome.kind === "started" ? deps.machine?.whyUnrunnable() : undefined;
+    if (problem !== undefined) {
       runs.withdraw(run.runId);
-      throw error;
+      throw problem;
     }
     onceReplied(context.env.outgoing, {
       sent: () => runs.launch(run),

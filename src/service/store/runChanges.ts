@@ -1,4 +1,4 @@
-import { sql, type Updateable } from "kysely";
+import { sql, type UpdateObject } from "kysely";
 import type { RunnerIdentity } from "../../runner/processes/runCgroups.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 
@@ -7,7 +7,7 @@ export function runRow(db: Database, runId: string) {
 }
 
 /** Sets columns of a run's row. */
-export async function setRun(tx: Write, runId: string, columns: Updateable<Tables["runs"]>): Promise<void> {
+export async function setRun(tx: Write, runId: string, columns: UpdateObject<Tables, "runs">): Promise<void> {
   await tx.updateTable("runs").set(columns).where("id", "=", runId).execute();
 }
 

@@ -13,7 +13,7 @@ const full: Fault = {
   // 4874 is an I/O error: there is no space for the index of the WAL.
   codes: [13, 4874, "ENOSPC", "EDQUOT"],
   message: (file) => `The disk is full: ${file} can't take more. Nothing was written.`,
-  next: "Free some space on that disk, or remove files where it takes no more of them (`df -i`), then try again.",
+  next: "Free some space on that disk, or remove files where it takes no more of them, then try again.",
 };
 const damaged: Fault = {
   codes: [11, 26],

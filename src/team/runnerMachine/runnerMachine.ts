@@ -129,8 +129,10 @@ class RunnerMachine {
           continue;
         }
         if (this.#rest > 0) {
-          await clock.sleep(this.#rest, draining).catch(() => {});
+          const rest = this.#rest;
+          // Now: another run may set a new one meanwhile.
           this.#rest = 0;
+          await clock.sleep(rest, draining).catch(() => {});
           continue;
         }
         this.#deps.prepare();

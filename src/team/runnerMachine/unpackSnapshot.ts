@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
@@ -80,14 +82,24 @@ export async function unpackSnapshot(
   } catch (error) {
     signal.throwIfAborted();
     const cause = refusing.signal.reason ?? error;
+    const refusal = await refusalOf(cause, folder);
     // Not the archive's fault.
-    if (shortageOf(cause) !== undefined) throw cause;
+    if (shortageOf(refusal) !== undefined) throw refusal;
     throw (
       problem ??
       new PipelineError("invalid-request", "The snapshot of the project is damaged.", { next, cause })
     );
   }
   if (problem !== undefined) throw problem;
+}
+
+/** What the system says of a new folder, where it has refused something: tar doesn't tell why a folder can't be made. */
+async function refusalOf(cause: unknown, folder: string): Promise<unknown> {
+  if (shortageOf(cause) !== undefined || !(cause instanceof Error && "syscall" in cause)) return cause;
+  return mkdtemp(join(folder, "try-")).then(
+    () => cause,
+    (error: unknown) => error,
+  );
 }
 
 function isOutside(path: string, segments: readonly string[]): boolean {

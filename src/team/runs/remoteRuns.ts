@@ -17,6 +17,7 @@ import { addArtifact } from "../../service/store/runFiles.ts";
 import { markCancelling, putSteps, stopRun } from "../../service/store/runs.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
+import { databaseNow } from "../store/databaseClock.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
 import {
   type HeldRun,
@@ -241,8 +242,10 @@ export class RemoteRuns implements Runs {
         case "returned": {
           if (run.messages > 0 || messages.length > 1) throw notHeld();
           const reason = stopReasonOf(run);
-          // Its next runner counts its messages from 1 again.
-          if (reason === undefined) return setRun(tx, runId, { holder: null, lease_until: null });
+          // Its next runner counts its messages from 1 again, and has as long to take it.
+          if (reason === undefined) {
+            return setRun(tx, runId, { holder: null, lease_until: null, launched_at: databaseNow });
+          }
           await stopRun(tx, runId, stoppedEnd(reason), now);
           break;
         }

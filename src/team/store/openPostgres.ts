@@ -4,6 +4,7 @@ import { Socket } from "node:net";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { PipelineError } from "../../contract/errors.ts";
+import { codeOf } from "../../project/systemErrors.ts";
 import type { Database, Tables } from "../../service/store/tables.ts";
 import { migratePostgres } from "./migrations.ts";
 import { preparedStatements } from "./preparedStatements.ts";
@@ -117,6 +118,7 @@ async function checkSessions(url: string): Promise<void> {
   const setting = {
     connectionString: connectionString(url),
     connectionTimeoutMillis: connectionMilliseconds,
+    query_timeout: silentMilliseconds,
   };
   const [listener, notifier] = [new pg.Client(setting), new pg.Client(setting)];
   for (const client of [listener, notifier]) client.on("error", () => {});
@@ -124,12 +126,14 @@ async function checkSessions(url: string): Promise<void> {
     await listener.connect();
     await notifier.connect();
     const channel = `"${randomUUID()}"`;
-    const limit = AbortSignal.timeout(connectionMilliseconds);
+    const limit = new AbortController();
     const notify = async () => {
       await listener.query(`listen ${channel}`);
       await notifier.query(`notify ${channel}`);
+      // Only now: a slow database is no pooler.
+      AbortSignal.timeout(connectionMilliseconds).addEventListener("abort", () => limit.abort());
     };
-    await Promise.all([once(listener, "notification", { signal: limit }), notify()]);
+    await Promise.all([once(listener, "notification", { signal: limit.signal }), notify()]);
   } catch (cause) {
     if (!(cause instanceof Error && cause.name === "AbortError")) throw cause;
     throw new PipelineError("internal", "LISTEN has no effect through what is in front of the database.", {
@@ -145,20 +149,25 @@ async function checkSessions(url: string): Promise<void> {
 export function unusable(cause: unknown): never {
   if (cause instanceof PipelineError) throw cause;
   const why = cause instanceof Error ? cause.message : String(cause);
+  const isLocked = codeOf(cause) === lockNotAvailable;
   throw new PipelineError("internal", `The database can't be used: ${why}.`, {
     cause,
-    next: advice.find(([what]) => what.test(why))?.[1] ?? defaultAdvice,
+    next: isLocked ? lockAdvice : (advice.find(([what]) => what.test(why))?.[1] ?? defaultAdvice),
   });
 }
 
+/** The SQLSTATE of a lock that isn't had in time. The message is in the database's language. */
+const lockNotAvailable = "55P03";
+const lockAdvice = "Something else uses its tables, such as a backup. Start again once that is over.";
 const defaultAdvice = "Check the URL of --database, and that its user may create tables.";
+/** By the words of `pg` and Node.js. */
 const advice: readonly (readonly [RegExp, string])[] = [
   [
     /^Invalid URL/,
     "Name one host, and percent-encode what is special in the password, such as `/` and `#`, or put it into PGPASSWORD.",
   ],
-  [/lock timeout/, "Something else uses its tables, such as a backup. Start again once that is over."],
   [/password must be a/, "It asks for a password: put it into PGPASSWORD, or into the URL of --database."],
+  [/does not support SSL/, "It has no TLS: write `sslmode=disable` into the URL of --database."],
   [
     /certificate/,
     "Name its authority's certificate in the URL of --database, `sslmode=verify-full&sslrootcert=<file>`, or trust any with `sslmode=require`.",

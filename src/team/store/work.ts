@@ -60,8 +60,8 @@ const workSchema = z.pipe(
 
 /**
  * Takes the run that has waited longest for a runner.
- * @param runner `orgId`: the org whose runs it takes; undefined for every org. `known`: the runs that it has; if it holds
- *   another one, the reply was lost, and that run is given again.
+ * @param runner `orgId`: the org whose runs it takes; undefined for every org. `known`: the runs that it has, also one that
+ *   it is giving back; none of them is given to it. If it holds another one, the reply was lost, and that run is given again.
  */
 export async function takeRun(
   tx: Write,
@@ -80,9 +80,9 @@ export async function takeRun(
     update runs set holder = ${holder}, runner = ${name}, lease_until = ${databaseNow} + ${leaseMilliseconds}
     where id = (
       select id from runs
-      where stopped_at is null and launched_at is not null and (
+      where stopped_at is null and launched_at is not null and id <> all (${[...known]}::text[]) and (
         holder is null and (${orgId ?? null}::text is null or org_id = ${orgId ?? null})
-        or holder = ${holder} and messages = 0 and id <> all (${[...known]}::text[])
+        or holder = ${holder} and messages = 0
       )
       order by launched_at limit 1 for update skip locked
     ) returning id, org_id, work, time_limit_seconds, agent, project, created_at`.execute(tx);

@@ -33,12 +33,13 @@ describe("pipeline runs download", () => {
     assert.deepEqual([stderr, exitCode], ["", 0]);
     assert.deepEqual(stdout.split("\n"), [join(id, "b.json"), join(id, "reports", "a.xml")]);
     assert.equal(readFileSync(join(tool.project, id, "reports/a.xml"), "utf8"), "<a/>");
-    const one = await tool.call(["runs", "download", id, "reports/a.xml", "--to", "out", "--json"]);
+    const out = join("o".repeat(150), "ut".repeat(75));
+    const one = await tool.call(["runs", "download", id, "reports/a.xml", "--to", out, "--json"]);
     const told = JSON.parse(one.stdout);
-    const path = join(tool.project, "out", "reports", "a.xml");
+    const path = join(tool.project, out, "reports", "a.xml");
     assert.deepEqual(
       [told.command, told["run-id"], told.folder],
-      ["runs download", id, join(tool.project, "out")],
+      ["runs download", id, join(tool.project, out)],
     );
     assert.deepEqual(
       told.files.map((file: { name: string; path: string; bytes: number }) => [

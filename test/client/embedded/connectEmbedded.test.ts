@@ -270,8 +270,16 @@ console.error("starting"); console.error("the disk is full"); process.exit(1);`)
   });
 
   for (const [code, why, next] of [
-    ["EAGAIN", "this user may start no more processes", /ulimit -u/],
-    ["EMFILE", "too many files are open in one program", /ulimit -n/],
+    [
+      "EAGAIN",
+      "this user may start no more processes",
+      process.platform === "win32" ? /limit\.$/ : /ulimit -u/,
+    ],
+    [
+      "EMFILE",
+      "too many files are open in one program",
+      process.platform === "win32" ? /limit\.$/ : /ulimit -n/,
+    ],
   ] as const) {
     it(`says what the machine lacks where it can't be run (${code})`, async () => {
       await using standIn = await standInFor();

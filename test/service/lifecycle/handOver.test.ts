@@ -113,7 +113,7 @@ describe("a service that is asked to leave for a newer one", function () {
     assert.equal((await ended(client, await started(client, "hello"))).status, "succeeded");
     await remove();
     await assert.rejects(started(client, "hello"), { type: "out-of-reach", message: /runner.* was removed/ });
-    assert.equal((await client.org(never)).usage.runsToday, 1);
+    await until(async () => (await client.org(never)).usage.runsToday === 1);
     while ((await readConnection(service.data)) !== undefined) {
       clock.advance(250);
       await turn();
@@ -126,12 +126,18 @@ describe("a service that is asked to leave for a newer one", function () {
     const { client } = await service.member();
     await service.write("long", programPipeline(untilCancelled, "1h"));
     const run = await started(client, "long");
-    const waiting = started(client, "long", 60);
-    const refused = assert.rejects(waiting, { type: "out-of-reach", message: /was removed/ });
-    await until(async () => (await service.db.selectFrom("waiters").select("ticket").execute()).length === 1);
+    const waits = () => {
+      const waiting = started(client, "long", 60);
+      return assert.rejects(waiting, { type: "out-of-reach", message: /was removed/ });
+    };
+    const waiting = async () => (await service.db.selectFrom("waiters").select("ticket").execute()).length;
+    const before = waits();
+    await until(async () => (await waiting()) === 1);
     await remove();
+    const after = waits();
+    await until(async () => (await waiting()) === 2);
     await client.cancel(run.runId, never);
-    await refused;
+    await Promise.all([before, after]);
     await until(async () => (await client.org(never)).usage.runsToday === 1);
   });
 
@@ -142,7 +148,7 @@ describe("a service that is asked to leave for a newer one", function () {
     await service.write("hello", programPipeline(""));
     await remove();
     await assert.rejects(started(client, "hello"), { type: "internal", next: "End it, and start it again." });
-    assert.equal((await client.org(never)).usage.runsToday, 0);
+    await until(async () => (await client.org(never)).usage.runsToday === 0);
   });
 
   it("stays when a person has started it", async () => {

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { execa } from "execa";
 import { Header, type HeaderData } from "tar";
 import { unpackSnapshot } from "../../../src/team/runnerMachine/unpackSnapshot.ts";
+import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 
 const never = new AbortController().signal;
@@ -126,6 +128,21 @@ describe("a project's files at a runner", () => {
       }
     });
   }
+
+  itOn("linux", "aren't to blame where the disk takes no more folders", async () => {
+    await using place = await Place.make();
+    const mounted = await execa("mount", ["-t", "tmpfs", "-o", "nr_inodes=4", "none", place.into], {
+      reject: false,
+    });
+    // Only root may do so.
+    if (mounted.failed) return;
+    try {
+      const entries = ["a", "b", "c", "d", "e"].map((name) => ({ path: `${name}/b/c/file`, content: "x" }));
+      await assert.rejects(place.unpack(entries), { code: "ENOSPC" });
+    } finally {
+      await execa("umount", [place.into]);
+    }
+  });
 
   it("are refused where they are no archive, or a part of one", async () => {
     await using place = await Place.make();

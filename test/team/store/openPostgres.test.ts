@@ -6,7 +6,7 @@ import { Transform } from "node:stream";
 import { type RawBuilder, sql } from "kysely";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { asUnavailable } from "../../../src/team/http/unavailable.ts";
-import { openPostgres } from "../../../src/team/store/openPostgres.ts";
+import { openPostgres, unusable } from "../../../src/team/store/openPostgres.ts";
 import { certificate } from "../../certificate.ts";
 import { forSuite } from "../../forSuite.ts";
 import { Listening } from "../../listening.ts";
@@ -94,6 +94,13 @@ describe("a connection to PostgreSQL", function () {
     await db.destroy();
   });
 
+  it("tells of somebody else's lock in whatever language the database speaks", () => {
+    const german = "storniere Anfrage wegen Zeitüberschreitung bei Sperre";
+    assert.throws(() => unusable(Object.assign(new Error(german), { code: "55P03" })), {
+      next: /such as a backup/,
+    });
+  });
+
   it("isn't made to a database that takes no writes", async () => {
     await using lent = await lend();
     const readOnly = `${lent.url}%20-c%20default_transaction_read_only%3Don`;
@@ -160,6 +167,8 @@ describe("the URL of a PostgreSQL database", function () {
     assert.match((await advised(`postgres://app:a/b@${host}/postgres`)) ?? "", /percent-encode/);
     assert.match((await advised(`postgres://app:secret@${host},${host}/postgres`)) ?? "", /Name one host/);
     assert.match((await advised(`postgres://app@${host}/postgres`)) ?? "", /PGPASSWORD/);
+    await using lent = await lend();
+    assert.match((await advised(`${lent.url}&sslmode=prefer`)) ?? "", /sslmode=disable/);
     assert.match((await advised(`mysql://app@${host}/postgres`)) ?? "", /begins with postgres:/);
   });
 });
