@@ -11,9 +11,9 @@ const readdir = promisify(readdirAndCall);
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
 export interface LocalProject {
-  /** The folder's, also of one that was opened by a link to it. */
+  /** The folder's. */
   readonly name: string;
-  /** Absolute, as it was opened. */
+  /** Absolute, as it was opened, which may be by a link. */
   readonly root: string;
 }
 
@@ -22,18 +22,26 @@ export async function findProject(folder: string): Promise<LocalProject | undefi
   return nearest(resolve(folder), pipelineFileName);
 }
 
-/** The projects of several folders, in order; each once, even if a link gives it a second name. */
-export async function findProjects(folders: readonly string[]): Promise<LocalProject[]> {
-  const found = (await Promise.all(folders.map(findProject))).filter((project) => project !== undefined);
-  const places = found.map(({ root }) => placeOf(root));
-  return found.filter((_, index) => places.indexOf(places[index] ?? "") === index);
+/** The projects of several folders, in order, each with its folder; each once, even if a link leads to it too. */
+export async function findProjects(
+  folders: readonly string[],
+): Promise<(LocalProject & { readonly folder: string })[]> {
+  const found = await Promise.all(folders.map(findProject));
+  const projects = new Map<string, LocalProject & { readonly folder: string }>();
+  for (const [index, folder] of folders.entries()) {
+    const project = found[index];
+    if (project === undefined) continue;
+    const place = placeOf(project.root);
+    if (!projects.has(place)) projects.set(place, { ...project, folder });
+  }
+  return [...projects.values()];
 }
 
 /** The names of pipeline files, and names that were probably meant as such. */
 const anyYaml = /^[^.].*\.ya?ml$/is;
 
 async function nearest(root: string, fileName: RegExp): Promise<LocalProject | undefined> {
-  if ((await filesOf(root, fileName)).length > 0) return { name: basename(placeOf(root)), root };
+  if ((await filesOf(root, fileName)).length > 0) return { name: basename(root), root };
   const parent = dirname(root);
   return parent === root ? undefined : nearest(parent, fileName);
 }
@@ -71,7 +79,8 @@ async function filesOf(root: string, fileName: RegExp): Promise<string[]> {
  * Registers the project's folder with a service on this machine. A service elsewhere can't read the folder, so it isn't told of
  * it; one whose endpoint is missing or unusable is left alone.
  *
- * @returns the project under the service's name for it, which differs if another folder has the same name.
+ * @returns the project under the service's name for it, which differs if another folder has the same name, or if the service
+ * knows the folder by a link.
  * @throws PipelineError of a service with the endpoint; `out-of-reach`.
  */
 export async function registerProject(
@@ -81,7 +90,7 @@ export async function registerProject(
 ): Promise<LocalProject> {
   if (!isLoopback(client.baseUrl)) return project;
   try {
-    const { name } = await client.putProject(project.name, placeOf(project.root), signal);
+    const { name } = await client.putProject(project.name, project.root, signal);
     return { name, root: project.root };
   } catch (error) {
     if (error instanceof PipelineError && !thrownTypes.has(error.type)) return project;
@@ -89,11 +98,10 @@ export async function registerProject(
   }
 }
 
-/** A folder without links, so that every face and window knows a project by one name. */
-function placeOf(folder: string): string {
+/** A folder's path without links, by which a window knows that two of its folders are one. */
+export function placeOf(folder: string): string {
   try {
-    // Not the native one, which on Windows gives a mapped drive's share, where no shell can work.
-    return realpathSync(folder);
+    return realpathSync.native(folder);
   } catch {
     return folder;
   }

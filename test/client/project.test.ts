@@ -46,7 +46,7 @@ describe("a project", () => {
 });
 
 describe("the projects of several folders", () => {
-  it("are each there once, also a project that is opened by a link too, under its folder's name", async () => {
+  it("are each there once, also a project that is opened by a link too, under the first name", async () => {
     await using folder = await TemporaryFolder.make();
     const [lamps, link, other] = ["lamps", "link", "other"].map((name) => join(folder.path, name));
     assert(lamps !== undefined && link !== undefined && other !== undefined);
@@ -56,24 +56,20 @@ describe("the projects of several folders", () => {
     }
     await symlink(lamps, link, "junction");
     assert.deepEqual(await findProjects([link, lamps, join(lamps, "pipelines"), other, folder.path]), [
-      { name: "lamps", root: link },
-      { name: "other", root: other },
+      { name: "link", root: link, folder: link },
+      { name: "other", root: other, folder: other },
     ]);
   });
 });
 
 describe("telling the service of a project", () => {
-  it("tells where a folder lies that was opened by a link, and keeps it as it was opened", async () => {
-    await using folder = await TemporaryFolder.make();
-    const link = join(folder.path, "link");
-    await mkdir(join(folder.path, "lamps"));
-    await symlink(join(folder.path, "lamps"), link, "junction");
-    const there = { name: "lamps-2", root: join(folder.path, "lamps") };
+  it("tells the folder as it was opened, and keeps it, under the service's name", async () => {
+    const there = { name: "lamps", root: "/srv/lamps" };
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 200, there));
-    const opened = { name: "lamps", root: link };
+    const opened = { name: "link", root: "/home/me/link" };
     const known = await registerProject(service.client(new FakeClock()), opened, never);
-    assert.deepEqual(known, { name: "lamps-2", root: link });
-    assert.deepEqual(JSON.parse(service.asked[0]?.body ?? ""), { root: there.root });
+    assert.deepEqual(known, { name: "lamps", root: opened.root });
+    assert.deepEqual(JSON.parse(service.asked[0]?.body ?? ""), { root: opened.root });
   });
 
   const project = { name: "two words", root: "/home/me/two words" };

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import { findProject, findProjects } from "../../client/project.ts";
+import { findProject, placeOf } from "../../client/project.ts";
 import { ObservableValue } from "../window/observable.ts";
 
 /** A project of the window: a folder with `pipelines/`, or one that would hold it. */
@@ -23,14 +23,16 @@ export class FileProjects implements vscode.Disposable {
     const folders = vscode.workspace.workspaceFolders ?? [];
     const found = await Promise.all(folders.map(({ uri }) => projectAt(uri)));
     const projects = [...new Map(found.map((project) => [project.root.toString(), project])).values()];
-    const local = projects.filter(({ root }) => root.scheme === "file").map(({ root }) => root.fsPath);
-    const first = new Set((await findProjects(local)).map(({ root }) => root));
+    // Also of those without pipelines, which may get some.
+    const places = projects.map(({ root }) =>
+      root.scheme === "file" ? placeOf(root.fsPath) : root.toString(),
+    );
     // A later refresh has begun.
     if (look !== this.#refreshCount) return;
     this.current.set(
-      projects.map((project) => ({
+      projects.map((project, index) => ({
         ...project,
-        isRepeated: project.isFound && !first.has(project.root.fsPath),
+        isRepeated: places.indexOf(places[index] ?? "") < index,
       })),
     );
   }
@@ -54,7 +56,7 @@ async function projectAt(folder: vscode.Uri) {
   // Folders elsewhere are not searched.
   const found = folder.scheme === "file" ? await findProject(folder.fsPath) : undefined;
   const root = found === undefined || found.root === folder.fsPath ? folder : vscode.Uri.file(found.root);
-  return { root, name: found?.name ?? basename(folder.path), isFound: found !== undefined };
+  return { root, name: found?.name ?? basename(folder.path) };
 }
 
 /** Whether a file is `pipelines/<name>.yaml` directly below the project's root. */

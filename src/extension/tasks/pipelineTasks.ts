@@ -1,5 +1,7 @@
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
-import { describeError, exitCodes } from "../../contract/errors.ts";
+import { findProjects } from "../../client/project.ts";
+import { describeError, exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Shutdown } from "../window/shutdown.ts";
 import type { RunTaskDeps } from "./runTask.ts";
 import { folderOf, taskProvider, taskType } from "./taskDefinition.ts";
@@ -24,11 +26,12 @@ export function pipelineTasks(
 ): ReturnType<typeof taskProvider> {
   const starts = new TaskStarts();
   own(
-    vscode.tasks.onDidStartTask(({ execution: { task } }) => {
-      const { definition, execution } = task;
-      if (definition.type === taskType && execution instanceof vscode.CustomExecution) starts.note(task);
+    vscode.tasks.onDidStartTask(({ execution: started }) => {
+      const { definition, execution } = started.task;
+      if (definition.type === taskType && execution instanceof vscode.CustomExecution) starts.note(started);
     }),
   );
+  own(vscode.tasks.onDidEndTask(({ execution }) => starts.end(execution)));
   return taskProvider({
     folders: localFolders,
     makeTask: (definition, folder, name) => {
@@ -37,9 +40,12 @@ export function pipelineTasks(
         return taskTerminal(async (io) => {
           try {
             const started = await begun();
-            const meant = started === undefined ? folder : folderOf(started);
+            const meant =
+              started === "unknown"
+                ? await onlyFolder(resolved["project"])
+                : (started === undefined ? folder : folderOf(started))?.uri.fsPath;
             const [deps, { runTask }] = await Promise.all([load(), import("./runTask.ts")]);
-            return await shutdown.join(runTask(resolved, meant?.uri.fsPath, io, deps));
+            return await shutdown.join(runTask(resolved, meant, io, deps));
           } catch (error) {
             io.stream.write(`${describeError(error)}\n`);
             return exitCodes.runDidNotSucceed;
@@ -50,6 +56,21 @@ export function pipelineTasks(
       return new vscode.Task(definition, scope, name, taskType, execution, problemMatchers);
     },
   });
+}
+
+/**
+ * The only folder of the window that a definition can mean; undefined if there is none.
+ * @throws PipelineError `conflict` if it can mean several, so that no other folder's pipeline is run.
+ */
+async function onlyFolder(project: unknown): Promise<string | undefined> {
+  const projects = await findProjects(localFolders().map(({ uri }) => uri.fsPath));
+  const [only, other] = projects.filter(({ name }) => project === undefined || project === name);
+  if (other === undefined) return only?.folder;
+  throw new PipelineError(
+    "conflict",
+    t("A task with the same definition is active, and the editor does not tell which folder this one is of."),
+    { next: t("Add “project” to the definitions in tasks.json.") },
+  );
 }
 
 function localFolders(): readonly vscode.WorkspaceFolder[] {

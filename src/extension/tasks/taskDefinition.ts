@@ -1,5 +1,5 @@
 import type { Task, TaskDefinition, WorkspaceFolder } from "vscode";
-import { findProject, findProjects } from "../../client/project.ts";
+import { findProjects } from "../../client/project.ts";
 import { projectFiles } from "../../project/pipelineFiles.ts";
 
 export const taskType = "pipeline";
@@ -20,14 +20,11 @@ export interface TaskProviderDeps {
 export function taskProvider({ folders, makeTask }: TaskProviderDeps) {
   return {
     provideTasks: async (): Promise<Task[]> => {
-      const projects = await findProjects(folders().map(({ uri }) => uri.fsPath));
-      const roots = new Set(projects.map(({ root }) => root));
+      const all = folders();
       const names = new Set<string>();
       const tasks: Task[] = [];
-      for (const folder of folders()) {
-        const project = await findProject(folder.uri.fsPath);
-        // Two folders may belong to one project.
-        if (project === undefined || !roots.delete(project.root)) continue;
+      for (const project of await findProjects(all.map(({ uri }) => uri.fsPath))) {
+        const folder = all.find(({ uri }) => uri.fsPath === project.folder);
         for (const [name, files] of Map.groupBy(await projectFiles(project.root), (file) => file.name)) {
           // Tasks of equal definitions are one to the editor: an earlier folder may have a pipeline of this name.
           const others = names.has(name) ? { project: project.name } : {};

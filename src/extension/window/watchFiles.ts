@@ -96,18 +96,19 @@ function throttled(roots: () => readonly vscode.Uri[], onChange: () => void) {
   };
 }
 
-/**
- * Watches where the roots' `pipelines` and `parts` lead that are links, which the editor's watchers don't follow: these folders
- * alone, since what is below may be large.
- */
+/** Watches the folders that the roots' `pipelines` lead to where these are links, which the editor's watchers don't follow. */
 function watchingLinks(roots: () => readonly vscode.Uri[], onChange: () => void) {
   const watched = new Map<string, vscode.Disposable>();
-  let isDisposed = false;
+  let updateCount = 0;
   const update = async () => {
+    updateCount += 1;
+    const count = updateCount;
     const local = roots().filter(({ scheme }) => scheme === "file");
-    const links = local.flatMap(({ fsPath }) => [join(fsPath, "pipelines"), join(fsPath, "parts")]);
-    const targets = new Set(await Promise.all(links.map(targetOf)));
-    if (isDisposed) return;
+    const targets = new Set(
+      await Promise.all(local.map(({ fsPath }) => targetOf(join(fsPath, "pipelines")))),
+    );
+    // A later update has begun, or it is disposed.
+    if (count !== updateCount) return;
     for (const [path, watching] of watched) {
       if (targets.has(path)) continue;
       watching.dispose();
@@ -123,7 +124,7 @@ function watchingLinks(roots: () => readonly vscode.Uri[], onChange: () => void)
   return {
     update: () => void update(),
     dispose: () => {
-      isDisposed = true;
+      updateCount += 1;
       for (const watching of watched.values()) watching.dispose();
     },
   };

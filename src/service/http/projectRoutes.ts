@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
@@ -49,7 +49,9 @@ export function projectRoutes(
       method: "put",
       path: "/api/projects/{name}",
       summary: "Makes a folder of this machine known as a project",
-      description: "A second folder of the same name gets another name, which is in the reply.",
+      description:
+        "A second folder of the same name gets another name, which is in the reply. A folder that a project has already, " +
+        "perhaps reached by a link, is that project: the reply has its name and root.",
       access: "members",
       params: { name: "The project's name." },
       body: "ProjectRequest",
@@ -65,7 +67,7 @@ export function projectRoutes(
           },
         );
       }
-      if (!isAbsolute(root) || !(await isFolder(root))) {
+      if (!isAbsolute(root) || (await placeOf(root)) === undefined) {
         throw new PipelineError(
           "invalid-request",
           `\`root\` should be an absolute path of a folder, not ${root}.`,
@@ -74,7 +76,7 @@ export function projectRoutes(
       // Faces name a folder when somebody looks at its pipelines, and may run one next.
       prepare?.(undefined);
       const { orgId } = context.get("caller");
-      return reply(await putProject({ db, writer }, orgId, { name, root }, isFolder));
+      return reply(await putProject({ db, writer }, orgId, { name, root }, placeOf));
     },
   );
 
@@ -95,6 +97,8 @@ export function projectRoutes(
   );
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+/** A folder's path without links, as far as the disk tells it; undefined if there is no folder. */
+async function placeOf(path: string): Promise<string | undefined> {
+  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+  return isFolder ? realpath(path).catch(() => path) : undefined;
 }

@@ -1,42 +1,56 @@
+import { isDeepStrictEqual } from "node:util";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Project } from "../../contract/pipelines.ts";
 import type { Database, Write } from "./tables.ts";
 import type { Writer } from "./writer.ts";
 
 /**
- * Adds a folder as an org's project. Two existing folders never share a name, so that a run takes the pipeline of the right
- * one: the second `app` becomes `app-2`, and keeps that name.
+ * Adds a folder as an org's project. A folder that a project has already, perhaps reached by a link, is that project: its name
+ * and root stay. Two existing folders never share a name, so that a run takes the pipeline of the right one: the second `app`
+ * becomes `app-2`, and keeps that name.
  *
- * @param isThere whether a project's folder still exists; the name of a missing one is free.
- * @returns the project with the name that it now has.
+ * @param placeOf a folder's path without links; undefined if it is gone, and then a project's name is free.
+ * @returns the project with the name and root that it now has.
  */
 export async function putProject(
   { db, writer }: { readonly db: Database; readonly writer: Writer },
   orgId: string,
-  project: Project,
-  isThere: (root: string) => Promise<boolean>,
+  { name, root }: Project,
+  placeOf: (root: string) => Promise<string | undefined>,
 ): Promise<Project> {
-  for (let count = 1; ; ) {
-    const name = count === 1 ? project.name : `${project.name}-${count}`;
-    const root = await rootOf(db, orgId, name);
-    if (root === project.root) return { name, root };
-    // Outside of the transaction: the folder may be on a slow disk.
-    if (root !== undefined && (await isThere(root))) {
-      count++;
-      continue;
+  for (;;) {
+    const known = await listProjects(db, orgId);
+    const named = (count: number) => known.find((other) => other.name === numbered(name, count));
+    for (let count = 1, own = named(count); own !== undefined; own = named(++count)) {
+      if (own.root === root) return own;
     }
+    // Outside of the transaction: a folder may be on a slow disk.
+    const place = (await placeOf(root)) ?? root;
+    const places = await Promise.all(known.map((other) => placeOf(other.root)));
+    // The same root under another name is no link: `--project` gives it a further name.
+    const same = known.filter((other, index) => other.root !== root && places[index] === place);
+    const [first] = same;
+    if (first !== undefined) return same.find((other) => other.name === name) ?? first;
+    const taken = new Set(known.filter((_, index) => places[index] !== undefined).map((other) => other.name));
+    let count = 1;
+    while (taken.has(numbered(name, count))) count++;
+    const free = numbered(name, count);
     const isPut = await writer.write(async (tx) => {
-      // Another request may have taken the name.
-      if ((await rootOf(tx, orgId, name)) !== root) return false;
+      // Another request may have changed them.
+      if (!isDeepStrictEqual(await listProjects(tx, orgId), known)) return false;
       await tx
         .insertInto("projects")
-        .values({ org_id: orgId, name, root: project.root })
-        .onConflict((conflict) => conflict.columns(["org_id", "name"]).doUpdateSet({ root: project.root }))
+        .values({ org_id: orgId, name: free, root })
+        .onConflict((conflict) => conflict.columns(["org_id", "name"]).doUpdateSet({ root }))
         .execute();
       return true;
     });
-    if (isPut) return { name, root: project.root };
+    if (isPut) return { name: free, root };
   }
+}
+
+function numbered(name: string, count: number): string {
+  return count === 1 ? name : `${name}-${count}`;
 }
 
 /** The org's projects by name, or only the one of the given name. */
@@ -75,9 +89,4 @@ export async function forgetProject(tx: Write, orgId: string, name: string): Pro
   }
   await tx.deleteFrom("projects").where("org_id", "=", orgId).where("name", "=", name).execute();
   return project;
-}
-
-async function rootOf(db: Database, orgId: string, name: string): Promise<string | undefined> {
-  const [project] = await listProjects(db, orgId, name);
-  return project?.root;
 }

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { programPipeline } from "../../service/startedService.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { until } from "../../until.ts";
+import { foldersChanged } from "./foldersChanged.ts";
 
 const type = "pipeline";
 
@@ -75,13 +76,6 @@ describe("pipelines as tasks of the editor", function () {
 
   describe("of two folders that each have a pipeline of one name", () => {
     let folders: readonly TemporaryFolder[] = [];
-    const changed = () =>
-      new Promise<void>((resolve) => {
-        const listening = vscode.workspace.onDidChangeWorkspaceFolders(() => {
-          listening.dispose();
-          resolve();
-        });
-      });
 
     before(async () => {
       folders = [await TemporaryFolder.make(), await TemporaryFolder.make()];
@@ -89,17 +83,20 @@ describe("pipelines as tasks of the editor", function () {
       for (const { path } of folders) {
         await mkdir(join(path, "pipelines"));
         await mkdir(join(path, ".vscode"));
-        const script = "require('node:fs').appendFileSync('ran', '+')";
+        // It ends once there is no file `hold`.
+        const script =
+          "const fs = require('node:fs'); fs.appendFileSync('ran', '+'); " +
+          "const look = () => fs.existsSync('hold') && setTimeout(look, 20); look()";
         await writeFile(join(path, "pipelines/greet.yaml"), programPipeline(script));
         await writeFile(join(path, ".vscode/tasks.json"), JSON.stringify({ version: "2.0.0", tasks }));
       }
       const added = folders.map(({ path }) => ({ uri: vscode.Uri.file(path) }));
-      const change = changed();
+      const change = foldersChanged();
       vscode.workspace.updateWorkspaceFolders(1, 0, ...added);
       await change;
     });
     after(async () => {
-      const change = changed();
+      const change = foldersChanged();
       vscode.workspace.updateWorkspaceFolders(1, folders.length);
       await change;
       for (const each of folders) await each[Symbol.asyncDispose]();
@@ -140,6 +137,34 @@ describe("pipelines as tasks of the editor", function () {
       assert(first !== undefined && second !== undefined);
       assert.deepEqual(await Promise.all([first, second, await named("hello")].map(ended)), [0, 0, 0]);
       assert.deepEqual(await runs(), [1, 1]);
+    });
+
+    it("run no other folder's where the editor takes two for one while the first is active", async () => {
+      const [first, second] = await tasksOf(({ name }) => name === "mine");
+      assert(first !== undefined && second !== undefined);
+      assert.deepEqual(first.definition, second.definition);
+      const [folder] = folders;
+      assert(folder !== undefined);
+      const [hold, ran] = ["hold", "ran"].map((name) => join(folder.path, name));
+      assert(hold !== undefined && ran !== undefined);
+      await writeFile(hold, "");
+      const exitCodes: (number | undefined)[] = [];
+      const listening = vscode.tasks.onDidEndTaskProcess(({ exitCode }) => exitCodes.push(exitCode));
+      try {
+        await vscode.tasks.executeTask(first);
+        await until(async () => (await readFile(ran, "utf8").catch(() => "")) !== "");
+        await vscode.tasks.executeTask(second);
+        await until(async () => exitCodes.length > 0);
+        assert.deepEqual(exitCodes, [1]);
+        assert.deepEqual(await runs(), [1, 0]);
+      } finally {
+        listening.dispose();
+        await rm(hold);
+      }
+      // It gets the slot once the first has ended, whose end the editor doesn't tell apart.
+      await vscode.tasks.executeTask(second);
+      await until(async () => (await runs())[1] === 1);
+      await until(async () => vscode.tasks.taskExecutions.length === 0);
     });
   });
 });

@@ -8,7 +8,6 @@ import { PipelineError } from "../../../src/contract/errors.ts";
 import { Told } from "../../client/told.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { itOn } from "../../itOn.ts";
-import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { fillDayOf } from "../fillDay.ts";
 import { onBoth } from "../onBoth.ts";
 import { serviceOn } from "../serviceOn.ts";
@@ -251,17 +250,6 @@ describe("the embedded service over HTTP", () => {
       /a\.yaml:1:1: this is no plain file/,
     );
     assert.match(pipelines.find(({ name }) => name === "huge")?.problem ?? "", /larger than 1 MiB/);
-  });
-
-  it("gives the second folder of one name a name of its own, and keeps it", async () => {
-    await using service = await startedService();
-    await using other = await TemporaryFolder.make();
-    const { client } = await service.member();
-    const first = await client.putProject("app", service.project.root, never);
-    const second = await client.putProject("app", other.path, never);
-    assert.deepEqual([first.name, second.name], ["app", "app-2"]);
-    assert.equal((await client.putProject("app", other.path, never)).name, "app-2");
-    assert.equal((await client.putProject("app", service.project.root, never)).name, "app");
   });
 
   it("refuses a project's name that can't be shown", async () => {
