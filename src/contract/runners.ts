@@ -5,7 +5,7 @@ import { inputValuesSchema } from "./inputs.ts";
 import { mostParts, runWorkSchema, stepSchema } from "./run.ts";
 
 // The messages between a runner on another machine and its service (contract: "Many machines"). All need a key of the role
-// `runner`. A run is never retried, so the runner's id in a run's row identifies the attempt: any other runner gets a 409.
+// `runner`. A run that has begun is never retried, so the runner's id in its row identifies the attempt: any other gets a 409.
 
 const text = (longest: number) => z.string().check(z.minLength(1), z.maxLength(longest));
 const runIds = z.array(text(100)).check(z.maxLength(1000));
