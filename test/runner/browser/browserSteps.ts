@@ -114,7 +114,8 @@ export class BrowserSteps {
    */
   async fail(base: string, file: StepFile, changes: Partial<StepContext> = {}): Promise<string> {
     const { goto, ...there } = file;
-    const isThere = goto !== undefined && ["actions", "read", "expect"].some((field) => field in there);
+    const isShort = goto !== undefined && "timeout" in there;
+    const isThere = isShort && ["actions", "read", "expect"].some((field) => field in there);
     if (isThere) await this.succeed(base, { ...(file["use"] !== undefined && { use: file["use"] }), goto });
     const { outcome } = await this.run(base, isThere ? there : file, changes);
     assert.ok(outcome.kind === "failed", "the step succeeded");
