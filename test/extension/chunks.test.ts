@@ -62,8 +62,7 @@ function atOnce(
 
 describe("what a window of the editor loads", () => {
   let outputs: Metafile["outputs"];
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     outputs = await builtParts();
   });
 

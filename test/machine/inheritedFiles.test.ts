@@ -10,8 +10,7 @@ import { newRunId, shellPipeline } from "../runner/launch/launchTestRun.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { until } from "../until.ts";
 
-describe("a file that the starter has open", function () {
-  this.timeout(60_000);
+describe("a file that the starter has open", () => {
   const folder = temporaryFolder();
 
   /** One of the programs, which has such a file as its descriptor 20: Node.js itself takes away the first 16. */

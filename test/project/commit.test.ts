@@ -9,8 +9,7 @@ import { temporaryFolder } from "../temporaryFolder.ts";
 
 const never = new AbortController().signal;
 
-describe("the commit that a folder is at", function () {
-  this.timeout(60_000);
+describe("the commit that a folder is at", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
   const author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];

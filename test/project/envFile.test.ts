@@ -6,8 +6,7 @@ import { readEnvFile } from "../../src/project/envFile.ts";
 import { launchTestRun, pipelineOf } from "../runner/launch/launchTestRun.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
-describe("a pipeline's env-file", function () {
-  this.timeout(60_000);
+describe("a pipeline's env-file", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
 

@@ -7,8 +7,7 @@ import { temporaryFolder } from "../temporaryFolder.ts";
 import { holdBeacon, makeBeacon } from "./beacon.ts";
 import { type LaunchChanges, launchTestRun, shellPipeline } from "./launch/launchTestRun.ts";
 
-describe("a run whose processes can't be listed for a moment", function () {
-  this.timeout(60_000);
+describe("a run whose processes can't be listed for a moment", () => {
   const folder = temporaryFolder();
 
   /** Kills the runner of a run whose step would go on, and sees that the run ends only with its step. */

@@ -40,9 +40,7 @@ const folders = [
   "test/objectStore/programs/",
 ] as const;
 
-describe("the packages of others", function () {
-  this.timeout(120_000);
-
+describe("the packages of others", () => {
   it("are none that is installed with the product", () => {
     for (const field of ["dependencies", "optionalDependencies", "peerDependencies", "bundleDependencies"]) {
       assert.ok(!(field in manifest), field);
@@ -87,9 +85,7 @@ describe("the packages of others", function () {
   });
 });
 
-describe("npm run audit", function () {
-  this.timeout(120_000);
-
+describe("npm run audit", () => {
   /** What the script says beside a registry that answers so. */
   async function auditBeside(status: number, body: object) {
     const asked: string[] = [];

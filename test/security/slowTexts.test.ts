@@ -9,9 +9,7 @@ import { joinAddress } from "../../src/pipeline/file/address.ts";
 // time that a test may take as a whole. `recheck` found the patterns.
 const many = 4_000_000;
 
-describe("a text that is made to be slow", function () {
-  this.timeout(60_000);
-
+describe("a text that is made to be slow", () => {
   it("of carriage returns, as a program may print, is made into lines in one go", () => {
     const lines = new LineAssembler();
     const entry = { sequence: 1, at: "2026-03-03T10:00:00Z", stepIndex: 0, stream: "stdout" };

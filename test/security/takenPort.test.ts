@@ -8,9 +8,7 @@ import { serve } from "../../src/service/server.ts";
 import { Visitor } from "../page/visitor.ts";
 import { TemporaryFolder } from "../temporaryFolder.ts";
 
-describe("a page's session that another program got hold of, at the port of a service that had ended", function () {
-  this.timeout(60_000);
-
+describe("a page's session that another program got hold of, at the port of a service that had ended", () => {
   it("opens nothing once the service is back at another port", async () => {
     await using folder = await TemporaryFolder.make();
     const begin = async () => {

@@ -14,7 +14,6 @@ export function onBoth(title: string, suite: (this: Mocha.Suite, store: Store) =
   const native = postgresFolder();
   if (native === undefined) return;
   describe(`${title}, on PostgreSQL`, function () {
-    this.timeout(60_000);
     suite.call(this, { kind: "PostgreSQL", lend: databasesForSuite(native) });
   });
 }

@@ -26,9 +26,7 @@ const hostile = {
   parts: Object.fromEntries(partNames.map((name) => [name, "{a: ".repeat(15_000)])),
 };
 
-describe("the thread that parses definitions", function () {
-  this.timeout(60_000);
-
+describe("the thread that parses definitions", () => {
   function started(threadPath = parserPath, clock: FakeClock | undefined = undefined) {
     const ending = new AbortController();
     const logged: string[] = [];
@@ -101,8 +99,7 @@ describe("the thread that parses definitions", function () {
   });
 });
 
-describe("definitions, on a server of many machines", function () {
-  this.timeout(60_000);
+describe("definitions, on a server of many machines", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

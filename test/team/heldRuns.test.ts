@@ -13,8 +13,7 @@ import { Team } from "./team.ts";
 
 const never = new AbortController().signal;
 
-describe("a run that a runner holds", function () {
-  this.timeout(60_000);
+describe("a run that a runner holds", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

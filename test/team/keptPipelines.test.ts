@@ -15,8 +15,7 @@ const never = new AbortController().signal;
 const text = "resources: { sh: { type: cli } }\nsteps: [{ use: sh, run: echo hello }]\n";
 const path = "pipelines/hello.yaml";
 
-describe("the pipelines that a service of many machines keeps", function () {
-  this.timeout(60_000);
+describe("the pipelines that a service of many machines keeps", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

@@ -23,8 +23,7 @@ import { startedServers } from "../service/startedCores.ts";
 import { until } from "../until.ts";
 
 // What servers owe each other's waiters. That they keep every rule together: `admission/`.
-describe("admission on many servers", function () {
-  this.timeout(60_000);
+describe("admission on many servers", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

@@ -37,8 +37,7 @@ import { Team } from "./team.ts";
 const never = new AbortController().signal;
 const at = "2026-01-01T00:00:00.000Z";
 
-describe("the files of ended runs in an object store", function () {
-  this.timeout(60_000);
+describe("the files of ended runs in an object store", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

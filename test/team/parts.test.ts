@@ -14,8 +14,7 @@ const program = JSON.stringify([process.execPath, "-e", ""]);
 const including = "resources: { sh: { type: cli } }\nsteps:\n  - { include: parts/login.yaml }\n";
 const part = `resources: { sh: { type: cli } }\nsteps: [{ name: log in, use: sh, run: ${program} }]\n`;
 
-describe("the files that a pipeline includes, on a service of many machines", function () {
-  this.timeout(60_000);
+describe("the files that a pipeline includes, on a service of many machines", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

@@ -41,8 +41,7 @@ const bodies: Readonly<Record<string, (runnerId: string) => unknown>> = {
 };
 
 // What a runner's key opens, over every endpoint that the service describes: one that is added is looked at too.
-describe("a runner's key", function () {
-  this.timeout(60_000);
+describe("a runner's key", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

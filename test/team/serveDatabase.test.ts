@@ -5,8 +5,7 @@ import { databasesForSuite } from "../postgres/lentDatabases.ts";
 import { parseReply, rawExchange } from "../service/rawExchange.ts";
 import { Shared } from "../service/serviceOn.ts";
 
-describe("a server of many", function () {
-  this.timeout(60_000);
+describe("a server of many", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

@@ -25,8 +25,7 @@ import { Team } from "./team.ts";
 const never = new AbortController().signal;
 const mebibyte = 1024 * 1024;
 
-describe("a project's files on a service of many machines", function () {
-  this.timeout(60_000);
+describe("a project's files on a service of many machines", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

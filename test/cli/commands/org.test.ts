@@ -23,9 +23,7 @@ async function toldWith(answerRuns: Answer) {
   return { ...told, facts: JSON.parse(told.stdout) };
 }
 
-describe("pipeline org", function () {
-  this.timeout(60_000);
-
+describe("pipeline org", () => {
   it("tells the org of a service that keeps its runs to itself, or doesn't answer for them", async () => {
     const silent: Answer = () => undefined;
     const absent: Answer = (_, response) => void response.writeHead(404).end();

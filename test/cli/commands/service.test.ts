@@ -31,9 +31,7 @@ async function busy(tool: Toolbox) {
   return { waiting, ended: [{ "run-id": runId, pipeline: "long", project, status: "running" }], runId };
 }
 
-describe("pipeline service", function () {
-  this.timeout(60_000);
-
+describe("pipeline service", () => {
   it("says where everything lies, what leads there and that none runs, and starts none", async () => {
     await using tool = await toolbox();
     const where = await json(tool, "service", "where");

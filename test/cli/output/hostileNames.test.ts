@@ -16,8 +16,7 @@ function assertHarmless({ stdout, stderr }: ToolEnd): void {
   }
 }
 
-describe("names of files and folders", function () {
-  this.timeout(60_000);
+describe("names of files and folders", () => {
   itOn("posix", "can't drive the terminal of who validates or lists them", async () => {
     await using tool = await toolbox();
     const folder = join(tool.project, hostile);

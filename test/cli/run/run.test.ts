@@ -307,5 +307,5 @@ describe("pipeline run", () => {
         `long may still be running: \`pipeline runs show ${runs[0]["run-id"]}\` shows it.`,
       ),
     );
-  }).timeout(60_000);
+  });
 });

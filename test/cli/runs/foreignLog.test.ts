@@ -24,9 +24,7 @@ async function printed(
   return await tool.call(["runs", "log", "run_1", ...args], { ...named, ...env });
 }
 
-describe("pipeline runs log, of whatever a service tells", function () {
-  this.timeout(60_000);
-
+describe("pipeline runs log, of whatever a service tells", () => {
   it("prints the last lines of an entry that has very many", async () => {
     const { exitCode, stdout, stderr } = await printed(
       [`${"\n".repeat(200_000)}one\ntwo\n`],

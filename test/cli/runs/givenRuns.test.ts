@@ -29,9 +29,7 @@ async function service() {
   });
 }
 
-describe("the tool, with a service that tells only what is given of its runs", function () {
-  this.timeout(60_000);
-
+describe("the tool, with a service that tells only what is given of its runs", () => {
   it("lists them with what is told", async () => {
     await using tool = await toolbox();
     await using given = await service();

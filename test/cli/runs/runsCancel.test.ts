@@ -20,9 +20,7 @@ async function givenService(answers: Readonly<Record<string, string | number>>) 
   return { service, env, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-describe("pipeline runs cancel", function () {
-  this.timeout(60_000);
-
+describe("pipeline runs cancel", () => {
   let tool: Awaited<ReturnType<typeof servedToolbox>>;
   before(async () => {
     tool = await servedToolbox();

@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { programPipeline, untilCancelled } from "../../service/startedService.ts";
 import { servedToolbox, written } from "../toolbox.ts";
 
-describe("pipeline runs list", function () {
-  this.timeout(60_000);
-
+describe("pipeline runs list", () => {
   let tool: Awaited<ReturnType<typeof servedToolbox>>;
   before(async () => {
     tool = await servedToolbox();

@@ -29,9 +29,7 @@ async function shown(service: LoopbackService, isTerminal = true): Promise<strin
   return stripVTControlCharacters(stdout).replaceAll("\r", "");
 }
 
-describe("pipeline runs show, on a terminal", function () {
-  this.timeout(30_000);
-
+describe("pipeline runs show, on a terminal", () => {
   itOn("linux", "says you where it is the reader's key, which it asks for beside the run", async () => {
     const waiting: (() => void)[] = [];
     await using service = await LoopbackService.listen(({ path }, response) => {

@@ -30,9 +30,7 @@ async function watched(
   return { exitCode, stdout, screen: new Screen(400).write(stdout) };
 }
 
-describe("pipeline runs list --watch, on a terminal", function () {
-  this.timeout(30_000);
-
+describe("pipeline runs list --watch, on a terminal", () => {
   itOn("linux", "ends where the service tells of no events", async () => {
     const { exitCode, screen } = await watched((response) => void response.writeHead(404).end());
     assert.equal(exitCode, 4, screen.text);

@@ -255,9 +255,7 @@ describe("reading what there is of a run's log", () => {
   });
 });
 
-describe("following the log of the embedded service", function () {
-  this.timeout(60_000);
-
+describe("following the log of the embedded service", () => {
   it("loses and repeats nothing when the line is cut and the service restarts", async () => {
     await using service = await startedService();
     const { client, secret } = await service.member();

@@ -5,9 +5,7 @@ import * as vscode from "vscode";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { until } from "../../until.ts";
 
-describe("pipeline files whose folder is a link to one elsewhere, inside the editor's host", function () {
-  this.timeout(60_000);
-
+describe("pipeline files whose folder is a link to one elsewhere, inside the editor's host", () => {
   it("have their problems as they change there, each once, under the project's own path", async () => {
     const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? assert.fail("no folder is open");
     const settings = vscode.workspace.getConfiguration("pipelineRuns");

@@ -10,8 +10,7 @@ import { until } from "../../until.ts";
 
 const run = promisify(execFile);
 
-describe("the log of a run, inside the editor's host", function () {
-  this.timeout(60_000);
+describe("the log of a run, inside the editor's host", () => {
   let root: string;
   let tool: string;
 

@@ -5,8 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import * as vscode from "vscode";
 import { programPipeline } from "../../service/startedService.ts";
 
-describe("agents in the editor", function () {
-  this.timeout(60_000);
+describe("agents in the editor", () => {
   const [folder] = vscode.workspace.workspaceFolders ?? [];
   assert(folder !== undefined);
   const root = folder.uri.fsPath;

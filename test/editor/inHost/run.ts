@@ -15,7 +15,7 @@ import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedEditor } from "../served/servedEditor.ts";
 import { reportVariable } from "./report.ts";
 
-const patienceMilliseconds = 300_000;
+const patienceMilliseconds = 540_000;
 
 const { values } = parseArgs({ options: { desktop: { type: "string" } } });
 const signal = stopSignal();

@@ -13,7 +13,7 @@ import { reportVariable } from "./report.ts";
 export async function run(): Promise<void> {
   const report = process.env[reportVariable] ?? "";
   Mocha.reporters.Base.consoleLog = (...line: unknown[]) => appendFileSync(report, `${format(...line)}\n`);
-  const mocha = new Mocha({ ui: "bdd", color: false, timeout: 30_000 });
+  const mocha = new Mocha({ ui: "bdd", color: false, timeout: 120_000 });
   const folder = import.meta.dirname;
   for (const file of (await readdir(folder)).sort()) {
     if (file.endsWith(".test.mjs")) mocha.addFile(join(folder, file));

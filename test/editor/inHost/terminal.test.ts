@@ -8,8 +8,7 @@ import { until } from "../../until.ts";
 const id = "pipeline-runs.pipeline-runs";
 
 describe("a terminal of the editor", () => {
-  it("finds the command `pipeline`, of the version that the extension has", async function () {
-    this.timeout(60_000);
+  it("finds the command `pipeline`, of the version that the extension has", async () => {
     const extension = vscode.extensions.getExtension(id);
     assert(extension !== undefined);
     await extension.activate();

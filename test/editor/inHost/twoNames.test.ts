@@ -6,9 +6,7 @@ import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { until } from "../../until.ts";
 import { foldersChanged } from "./foldersChanged.ts";
 
-describe("the pipeline files of a project under two names, inside the editor's host", function () {
-  this.timeout(60_000);
-
+describe("the pipeline files of a project under two names, inside the editor's host", () => {
   it("have their problems once, where the window has a folder and a link to it", async () => {
     const { workspaceFolders: [folder] = [] } = vscode.workspace;
     assert(folder !== undefined);

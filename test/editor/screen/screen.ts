@@ -19,19 +19,14 @@ export function screen(
     this.timeout(300_000);
     window = held.use(await EditorWindow.start(await prepare(held)));
   });
-  beforeEach(function () {
-    this.currentTest?.timeout(120_000);
-  });
   afterEach(async function () {
-    this.timeout(120_000);
     if (this.currentTest?.state !== "failed") return;
     const folder = await shown().keepTrace(this.currentTest.fullTitle());
     console.error(`      what the screen showed is in ${folder}`);
     await settle();
     await shown().settle();
   });
-  after(async function () {
-    this.timeout(120_000);
+  after(async () => {
     await held.disposeAsync();
   });
   return shown;

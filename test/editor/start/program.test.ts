@@ -13,9 +13,7 @@ const stubbornTree = `
 `;
 const quickTree = stubbornTree.replace('process.on("SIGTERM", () => {});', "");
 
-describe("a program beside this one", function () {
-  this.timeout(30_000);
-
+describe("a program beside this one", () => {
   it("is gone with its descendants once it is stopped", async () => {
     const program = new Program(process.execPath, ["-e", quickTree]);
     const pids = await pidsOf(program);

@@ -4,8 +4,7 @@ import { templates } from "../../../src/pipeline/editing/templates.ts";
 import { started, startedService } from "../../service/startedService.ts";
 
 describe("the templates that need nothing but this machine", () => {
-  it("succeed as they come, without a network", async function () {
-    this.timeout(60_000);
+  it("succeed as they come, without a network", async () => {
     await using service = await startedService();
     const { client } = await service.member();
     for (const { id, text } of templates) {

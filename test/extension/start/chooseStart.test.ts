@@ -61,9 +61,7 @@ describe("the list of pipelines", () => {
   });
 });
 
-describe("the row of a pipeline file", function () {
-  this.timeout(60_000);
-
+describe("the row of a pipeline file", () => {
   it("runs its own file before the service's name of its project is known, which another folder had first", async () => {
     await using service = await startedService();
     const { client } = await service.member();
@@ -112,9 +110,7 @@ describe("the row of a pipeline file", function () {
 
 const withInputs = `inputs: { lamps: { type: number }, visit: true }\n${programPipeline("")}`;
 
-describe("a start of a pipeline with inputs", function () {
-  this.timeout(60_000);
-
+describe("a start of a pipeline with inputs", () => {
   it("asks for what the window's own file declares, and brings what a keybinding gives", async () => {
     await using service = await startedService();
     const { client } = await service.member();

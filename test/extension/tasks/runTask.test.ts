@@ -82,9 +82,7 @@ function taskOf(client: ServiceClient | (() => Promise<ServiceClient>), others: 
   };
 }
 
-describe("a task that runs a pipeline", function () {
-  this.timeout(60_000);
-
+describe("a task that runs a pipeline", () => {
   it("prints each step with its log in colours, and ends with 0", async () => {
     await using service = await startedService();
     const { baseUrl, apiKey } = (await service.member()).client;

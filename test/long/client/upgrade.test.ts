@@ -54,9 +54,7 @@ async function untilGone(pid: number): Promise<void> {
   await until(async () => !isAlive(pid));
 }
 
-describe("an embedded service of another version", function () {
-  this.timeout(60_000);
-
+describe("an embedded service of another version", () => {
   it("that is older leaves for the newer face's own; runs, counts and keys are as they were", async () => {
     await using here = await machine();
     const old = await here.old();

@@ -25,8 +25,7 @@ interface Attempt {
 describe("conformance: the wait", () => {
   let served: ServedTool;
   let inVain: Awaited<ReturnType<typeof waited>>;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     served = await servedTool();
     await served.write("hello", programPipeline(""));
     await served.write("long", programPipeline(untilCancelled, "1h"));

@@ -163,8 +163,7 @@ describe("VS Code, among strangers", () => {
 
   describe("a service that has only the given endpoints", () => {
     let tools: string;
-    before(async function () {
-      this.timeout(120_000);
+    before(async () => {
       tools = held.use(await TemporaryFolder.make()).path;
       const cliPath = join(tools, "cloud");
       await writeFile(cliPath, ownTool);
@@ -291,8 +290,7 @@ describe("VS Code, among strangers", () => {
     let service: LoopbackService;
     let used = 120;
     let accepts = true;
-    before(async function () {
-      this.timeout(120_000);
+    before(async () => {
       const limits = { "parallel-runs": 4, "runs-per-day": 1000 };
       service = held.use(
         await LoopbackService.listen((asked, response, gone) => {

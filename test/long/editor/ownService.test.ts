@@ -47,8 +47,7 @@ describe("VS Code, with this machine's own service", () => {
   // First, since its views say what they say before any run.
   describe("in German", () => {
     let german: EditorWindow;
-    before(async function () {
-      this.timeout(120_000);
+    before(async () => {
       german = await at.window.openAnother(inGerman);
     });
     after(() => german.page.close());
@@ -245,8 +244,7 @@ describe("VS Code, with this machine's own service", () => {
   });
 
   describe("the log of a run", () => {
-    before(async function () {
-      this.timeout(60_000);
+    before(async () => {
       await at.tool.spawn(["run", "lamps"], {}, at.workspace);
       await openLog("lamps");
     });

@@ -16,8 +16,7 @@ import {
 const never = new AbortController().signal;
 
 // Each page as people see it. With `PAGE_PICTURES=keep`, pictures are kept in `test-results/page/`.
-describe("the look of the page", function () {
-  this.timeout(120_000);
+describe("the look of the page", () => {
   const open = inBrowser();
   const held = new AsyncDisposableStack();
   let url: string;

@@ -14,8 +14,7 @@ import { temporaryFolder } from "../../temporaryFolder.ts";
 
 const root = fileURLToPath(new URL("../../../samples", import.meta.url));
 
-describe("the samples", function () {
-  this.timeout(60_000);
+describe("the samples", () => {
   const folder = temporaryFolder();
 
   it("are all pipelines that can be run", () => {

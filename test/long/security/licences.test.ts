@@ -70,9 +70,7 @@ function tellingTexts(folder: string): Set<string> {
   return texts;
 }
 
-describe("the licences of what is bundled", function () {
-  this.timeout(120_000);
-
+describe("the licences of what is bundled", () => {
   it("has in its notices every package whose texts are in the built programs", () => {
     const built = filesLike("dist/**/*.{js,cjs}")
       // It has a list of its own, see below.

@@ -6,8 +6,7 @@ import { projectRoot } from "../../../scripts/projectRoot.ts";
 import { itOn } from "../../itOn.ts";
 import { type Contents, contentsOfTool, contentsOfVsix } from "../../security/shipped.ts";
 
-describe("what people install", function () {
-  this.timeout(120_000);
+describe("what people install", () => {
   let shipped: ReadonlyMap<string, Contents>;
 
   before(async () => {

@@ -293,8 +293,7 @@ describe("what is suggested in a pipeline file", () => {
     assert.deepEqual(suggest(`#${"x".repeat(largestFile)}\n`, largestFile + 2), []);
   });
 
-  it("are names that can stand there, whatever is typed where, in a file that ends there or goes on", function () {
-    this.timeout(120_000);
+  it("are names that can stand there, whatever is typed where, in a file that ends there or goes on", () => {
     let tried = 0;
     fc.assert(
       fc.property(fc.constantFrom(...samples), fc.nat(), fc.boolean(), (sample, at, isCut) => {

@@ -30,8 +30,7 @@ const files = `<title>Files</title><label>Picture <input type=file hidden onchan
   }
 </script>`;
 
-describe("the actions of a browser step", function () {
-  this.timeout(60_000);
+describe("the actions of a browser step", () => {
   const steps = BrowserSteps.forThisFile();
   let server: LoopbackService;
   let base: string;

@@ -21,8 +21,7 @@ const found = `<title>Found</title><ul><li>desk lamp</li><li>floor lamp</li><li>
 <p>3
 results</p><p id="later"></p>`;
 
-describe("a browser step", function () {
-  this.timeout(60_000);
+describe("a browser step", () => {
   const steps = BrowserSteps.forThisFile();
   let server: LoopbackService;
   let base: string;
@@ -301,8 +300,7 @@ describe("a browser step", function () {
     assert.match(log, /^# a download was not taken: data\.csv$/m);
   });
 
-  it("opens the next page in another tab where the script of the one before never ends", async function () {
-    this.timeout(120_000);
+  it("opens the next page in another tab where the script of the one before never ends", async () => {
     // The browser begins the trace of a step only once each of its tabs answers.
     steps.addResource("endless", { trace: "on-failure" });
     await steps.succeed(base, { use: "endless", goto: "/" });

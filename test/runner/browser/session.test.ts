@@ -14,8 +14,7 @@ const session = `<title>Session</title><p id=seen></p><script>
   seen.textContent = document.cookie + ", " + localStorage.getItem("lamp") + ", " + innerWidth + ", " + navigator.userAgent;
 </script>`;
 
-describe("the browser that a resource is", function () {
-  this.timeout(60_000);
+describe("the browser that a resource is", () => {
   const steps = BrowserSteps.forThisFile();
   let server: LoopbackService;
   let base: string;

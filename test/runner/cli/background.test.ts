@@ -24,8 +24,7 @@ const server = `
     response.end("{}");
   }).listen(Number(process.argv[1]), "127.0.0.1", () => process.stdout.write("ready at " + process.argv[1]));`;
 
-describe("a program in the background", function () {
-  this.timeout(60_000);
+describe("a program in the background", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
 

@@ -12,8 +12,7 @@ import { type LaunchChanges, launchTestRun, pipelineOf, shellPipeline } from "..
 
 const KiB = 1024;
 
-describe("the output of a cli step", function () {
-  this.timeout(60_000);
+describe("the output of a cli step", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
 

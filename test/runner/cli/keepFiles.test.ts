@@ -8,8 +8,7 @@ import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 
 const MiB = 1024 * 1024;
 
-describe("the files that a cli step keeps", function () {
-  this.timeout(60_000);
+describe("the files that a cli step keeps", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
 

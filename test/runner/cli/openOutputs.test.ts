@@ -3,8 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
-describe("the outputs of a program", function () {
-  this.timeout(60_000);
+describe("the outputs of a program", () => {
   if (process.platform !== "linux") return;
   const folder = temporaryFolder();
 

@@ -16,8 +16,7 @@ import { holdBeacon, makeBeacon } from "../beacon.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
 
-describe("a cli step", function () {
-  this.timeout(60_000);
+describe("a cli step", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
   const runIds: string[] = [];

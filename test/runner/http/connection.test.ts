@@ -18,8 +18,7 @@ const authority = certificate({ host: "Authority of the tests", isAuthority: tru
 const ofShop = certificate({ host: "shop.test", issuer: authority });
 const ofClient = certificate({ host: "client", issuer: authority });
 
-describe("how an http step reaches its server", function () {
-  this.timeout(30_000);
+describe("how an http step reaches its server", () => {
   const folder = temporaryFolder();
   beforeEach(() => {
     for (const [name, text] of Object.entries({ ca: authority.cert, cert: ofClient.cert, key: ofClient.key }))

@@ -9,8 +9,7 @@ import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
 import { messagesOf } from "./httpSteps.ts";
 
-describe("what an http step expects of a reply", function () {
-  this.timeout(30_000);
+describe("what an http step expects of a reply", () => {
   const folder = temporaryFolder();
 
   /** Checks a reply by a schema. */

@@ -10,8 +10,7 @@ import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 const certificates = join(import.meta.dirname, "certificates");
 const authority = join(certificates, "authority.pem");
 
-describe("an http step that asks by https", function () {
-  this.timeout(60_000);
+describe("an http step that asks by https", () => {
   const folder = temporaryFolder();
 
   it("is served under a certificate that the service's environment trusts", async () => {

@@ -61,8 +61,7 @@ const documents = [
   return { openapi, ...shared, paths, components: { schemas: { Lamp: schema } } };
 });
 
-describe("an http step of a resource with an OpenAPI document", function () {
-  this.timeout(30_000);
+describe("an http step of a resource with an OpenAPI document", () => {
   const folder = temporaryFolder();
   const server = (status: number, body: unknown, type = "application/json") =>
     LoopbackService.listen((_, response) =>

@@ -14,8 +14,7 @@ import { Listening } from "../../listening.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { messagesOf } from "./httpSteps.ts";
 
-describe("what an http step sends", function () {
-  this.timeout(30_000);
+describe("what an http step sends", () => {
   const folder = temporaryFolder();
 
   it("has a query of names and values, encoded and behind that of the address, a list repeated", async () => {

@@ -18,8 +18,7 @@ import { stepContextFor } from "../step/stepContextFor.ts";
 /** A resource that says nothing of its connections. */
 const straight = { connection: { tls: { verify: true }, connectTo: {} }, address: { target: "" } };
 
-describe("an http step", function () {
-  this.timeout(30_000);
+describe("an http step", () => {
   const servers: (Server | TcpServer)[] = [];
   const sockets: Socket[] = [];
   afterEach(async () => {

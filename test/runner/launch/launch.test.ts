@@ -19,8 +19,7 @@ import { launchTestRun, newRunId, pipelineOf, shellPipeline } from "./launchTest
 
 const processes = processTable(process.platform);
 
-describe("a run in a process of its own", function () {
-  this.timeout(60_000);
+describe("a run in a process of its own", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
 

@@ -17,8 +17,7 @@ import { ended, programPipeline, started } from "../../service/startedService.ts
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { newRunId, shellPipeline } from "./launchTestRun.ts";
 
-describe("a runner that is kept ready", function () {
-  this.timeout(60_000);
+describe("a runner that is kept ready", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
   const processes = processTable(process.platform);

@@ -94,8 +94,7 @@ describe("what a person reads of an output", () => {
     it(`is its last state: ${what}`, () => assert.equal(readableText(printed), read));
 });
 
-describe("a pattern of a pipeline file", function () {
-  this.timeout(60_000);
+describe("a pattern of a pipeline file", () => {
   const folder = temporaryFolder();
 
   it("is interrupted when it takes too long on one text, and then looks at the next", () => {

@@ -65,8 +65,7 @@ const means: readonly { readonly name: string; readonly on: Means; readonly deps
 ];
 
 for (const { name, on, deps } of means) {
-  describe(`the end of a run's processes, ${name}`, function () {
-    this.timeout(60_000);
+  describe(`the end of a run's processes, ${name}`, () => {
     const folder = temporaryFolder();
 
     /** Runs the script as a step, stops the run once `count` processes have said their ids, and sees them gone. */
@@ -159,8 +158,7 @@ for (const { name, on, deps } of means) {
   });
 }
 
-describe("a run in a cgroup of its own", function () {
-  this.timeout(60_000);
+describe("a run in a cgroup of its own", () => {
   const folder = temporaryFolder();
   const cgroups = new RunCgroups("/proc");
 
@@ -296,8 +294,7 @@ const traces = [
   { by: "its limit on locks", on: "linux", program: plainRunner, processes: new LinuxProcesses("/proc") },
 ] as const;
 
-describe("a daemon whose service and runner were killed", function () {
-  this.timeout(60_000);
+describe("a daemon whose service and runner were killed", () => {
   const folder = temporaryFolder();
 
   for (const { by, on, program, processes } of traces) {

@@ -17,8 +17,7 @@ const isMariadb = import.meta.url.endsWith("?MariaDB");
 
 // Where this machine can't run the server, there are no tests of it.
 for (const programs of mysqlPrograms().filter(({ name }) => name === (isMariadb ? "MariaDB" : "MySQL"))) {
-  describe(`an sql step on ${programs.name}`, function () {
-    this.timeout(60_000);
+  describe(`an sql step on ${programs.name}`, () => {
     const folder = temporaryFolder();
     const mysql = forSuite((signal) => startedMysql(programs, signal));
 
@@ -481,7 +480,7 @@ select * from t order by a /* the end */;`,
     });
 
     it("ends no session of another server behind the same address", async () => {
-      await using other = await startedMysql(programs, AbortSignal.timeout(50_000));
+      await using other = await startedMysql(programs, AbortSignal.timeout(110_000));
       const ports = [mysql().port, other.port];
       await using door = await Listening.of((inside) => handOn(inside, ports.shift() ?? 0));
       await using steps = stepsThrough(door);

@@ -13,8 +13,7 @@ import { temporaryFolder } from "../../temporaryFolder.ts";
 import { launchTestRun, pipelineOf } from "../launch/launchTestRun.ts";
 import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
-describe("an sql step on PostgreSQL", function () {
-  this.timeout(60_000);
+describe("an sql step on PostgreSQL", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

@@ -9,8 +9,7 @@ import { startedPostgres } from "../../postgres/startedPostgres.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { type TestSteps, testSteps } from "./runTestSteps.ts";
 
-describe("an sql step on PostgreSQL with TLS", function () {
-  this.timeout(60_000);
+describe("an sql step on PostgreSQL with TLS", () => {
   const native = postgresFolder();
   if (native === undefined) return;
   const folder = temporaryFolder();

@@ -14,8 +14,7 @@ import { type TestSteps, testSteps } from "./runTestSteps.ts";
 /** Runs for longer than any test waits, without returning a row. */
 const endless = "with recursive r(n) as (select 1 union all select n + 1 from r) select max(n) from r";
 
-describe("an sql step on SQLite", function () {
-  this.timeout(60_000);
+describe("an sql step on SQLite", () => {
   const folder = temporaryFolder();
 
   it("runs a statement, and compares rows and their count", async () => {

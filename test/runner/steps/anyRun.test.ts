@@ -283,9 +283,7 @@ async function told(run: AnyRun) {
   return { told, asked: shop.asked.map(({ path }) => path) };
 }
 
-describe("any run of steps", function () {
-  this.timeout(60_000);
-
+describe("any run of steps", () => {
   it("skips, repeats, goes on, ends and cleans up as a simple model of it does", async () => {
     await fc.assert(
       fc.asyncProperty(anyRun, async (run) => {

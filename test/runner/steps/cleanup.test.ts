@@ -9,8 +9,7 @@ import { launchTestRun, newRunId, pipelineOf, type TestRun } from "../launch/lau
 
 const minute = 60_000;
 
-describe("what cleans up", function () {
-  this.timeout(60_000);
+describe("what cleans up", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
   const resources = { sh: { type: "cli" } };

@@ -19,8 +19,7 @@ function logOf({ outputs }: TestRun): string {
   return outputs.map(({ text }) => text).join("");
 }
 
-describe("what is done around a step", function () {
-  this.timeout(60_000);
+describe("what is done around a step", () => {
   const folder = temporaryFolder();
   const resources = { sh: { type: "cli" } };
 

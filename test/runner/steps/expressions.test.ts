@@ -15,8 +15,7 @@ function shownOf(run: TestRun, artifacts: string): string {
   return JSON.stringify([run.told, run.outputs, run.artifacts, run.kept, files]);
 }
 
-describe("what a run's expressions find", function () {
-  this.timeout(60_000);
+describe("what a run's expressions find", () => {
   const folder = temporaryFolder();
   const resources = { sh: { type: "cli" }, db: { type: "sql", url: "sqlite::memory:" } };
 

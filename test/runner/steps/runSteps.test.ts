@@ -9,8 +9,7 @@ import { temporaryFolder } from "../../temporaryFolder.ts";
 import { pipelineOf } from "../launch/launchTestRun.ts";
 import { stepContextFor } from "../step/stepContextFor.ts";
 
-describe("the steps of a run", function () {
-  this.timeout(60_000);
+describe("the steps of a run", () => {
   const folder = temporaryFolder();
 
   /** How the steps of a run went. @param opened is called before they begin. */

@@ -9,8 +9,7 @@ import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { until } from "../../until.ts";
 import { startedServers } from "../startedCores.ts";
 
-describe("the lock of an org on PostgreSQL", function () {
-  this.timeout(60_000);
+describe("the lock of an org on PostgreSQL", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

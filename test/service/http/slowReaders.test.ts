@@ -54,9 +54,7 @@ async function serving(started: StartedCore) {
   };
 }
 
-describe("readers of events that don't read", function () {
-  this.timeout(60_000);
-
+describe("readers of events that don't read", () => {
   it("make the service hold no more than one event each, and are cut off after a minute", async () => {
     await using started = await startedCore(noon);
     const key = await started.key();

@@ -22,9 +22,7 @@ function statusesOf(wire: string): string[] {
   return [...wire.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status = ""]) => status);
 }
 
-describe("a reply that is sent before the request's body was read", function () {
-  this.timeout(60_000);
-
+describe("a reply that is sent before the request's body was read", () => {
   it("closes the connection, so that fetch sends what follows over another: 20 times of 20", async () => {
     await using service = await startedService();
     const { secret } = await service.key();
@@ -215,8 +213,7 @@ async function standingServer(limits: Partial<Record<keyof typeof connectionLimi
   };
 }
 
-describe("a connection behind its last reply", function () {
-  this.timeout(60_000);
+describe("a connection behind its last reply", () => {
   const begun = "POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000000000\r\n\r\n";
 
   it("is half closed at once, and gone when the caller stays", async () => {

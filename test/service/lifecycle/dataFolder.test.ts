@@ -40,9 +40,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-describe("a service's data folder", function () {
-  this.timeout(60_000);
-
+describe("a service's data folder", () => {
   it("no longer says that it was stopped once the service can be found, and so stopped anew", async () => {
     await using folder = await TemporaryFolder.make();
     // What can't be removed, as a file can.

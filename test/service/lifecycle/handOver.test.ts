@@ -35,9 +35,7 @@ async function withRemovableRunner(options: { readonly idleSeconds?: number }) {
   return { clock, service, remove: () => folder[Symbol.asyncDispose]() };
 }
 
-describe("a service that is asked to leave for a newer one", function () {
-  this.timeout(60_000);
-
+describe("a service that is asked to leave for a newer one", () => {
   it("is asked so by this machine's own key alone, whatever role another has", async () => {
     const { service } = await inherited();
     await using _ = service;

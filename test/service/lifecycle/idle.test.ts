@@ -30,9 +30,7 @@ async function untilEnded(isServing: () => Promise<boolean>): Promise<void> {
   while (await isServing()) await turn();
 }
 
-describe("a service that ends by itself", function () {
-  this.timeout(60_000);
-
+describe("a service that ends by itself", () => {
   it("does so ten minutes after the last request, and takes its file away", async () => {
     const { clock, service, isServing } = await idling();
     await using _ = service;

@@ -21,8 +21,7 @@ import {
 
 const never = new AbortController().signal;
 
-describe("a service's life", function () {
-  this.timeout(60_000);
+describe("a service's life", () => {
   it("shows this machine's faces where it is, for this user's eyes only, and is gone when it stops", async () => {
     await using service = await startedService();
     const connection = await readConnection(service.data);

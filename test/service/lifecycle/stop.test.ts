@@ -23,9 +23,7 @@ async function ownService() {
   return { service, own };
 }
 
-describe("stopping this machine's service on request", function () {
-  this.timeout(60_000);
-
+describe("stopping this machine's service on request", () => {
   it("is for this machine's own key alone, and so is to see what it does", async () => {
     const { service } = await ownService();
     await using _ = service;

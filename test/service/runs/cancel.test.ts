@@ -54,9 +54,7 @@ async function pidOfRunner(logged: readonly string[], runId: string): Promise<nu
   return Number(JSON.parse(line ?? "{}").pid);
 }
 
-onBoth("cancelling a run", function (store) {
-  this.timeout(60_000);
-
+onBoth("cancelling a run", (store) => {
   itOn(
     "posix",
     "ends a step that is deaf, its sleeping grandchild and their open pipes, and then releases the slot",
@@ -201,9 +199,7 @@ describe("cancelling a run and its time limit: the first reason stays", () => {
   });
 });
 
-onBoth("a run whose runner is killed", function (store) {
-  this.timeout(60_000);
-
+onBoth("a run whose runner is killed", (store) => {
   itOn("posix", "is lost, and nothing of it is left when its slot is released", async () => {
     await using service = await serviceOn(store, { graceMilliseconds: 100 });
     await using beacons = await TemporaryFolder.make();

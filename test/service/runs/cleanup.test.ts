@@ -53,9 +53,7 @@ async function inStep(service: Service, waits = false) {
   return { client, run };
 }
 
-onBoth("a run that cleans up", function (store) {
-  this.timeout(60_000);
-
+onBoth("a run that cleans up", (store) => {
   it("does so when it is cancelled, and keeps what it was given", async () => {
     await using service = await serviceOn(store);
     const { client, run } = await inStep(service);
@@ -93,9 +91,7 @@ onBoth("a run that cleans up", function (store) {
   });
 });
 
-describe("a run of the embedded service that cleans up", function () {
-  this.timeout(60_000);
-
+describe("a run of the embedded service that cleans up", () => {
   it("ends its steps before its time limit, and itself at it", async () => {
     const clock = new FakeClock("2026-03-03T10:00:00Z");
     await using service = await startedService({ clock });

@@ -30,9 +30,7 @@ function saysOnDemand({ project }: Service, count: number): string {
     console.log("line " + n); n += 1; if (n <= ${count}) look(); }; look();`;
 }
 
-onBoth("the log of a run", function (store) {
-  this.timeout(60_000);
-
+onBoth("the log of a run", (store) => {
   it("is told from its beginning, then live, and ends with the run's end", async () => {
     await using service = await serviceOn(store);
     const { client, secret } = await service.member();
@@ -205,9 +203,7 @@ onBoth("the log of a run", function (store) {
   });
 });
 
-describe("the log of a run of the embedded service", function () {
-  this.timeout(60_000);
-
+describe("the log of a run of the embedded service", () => {
   it("is over as soon as the run is, also when nobody held that", async () => {
     const clock = new FakeClock("2026-03-04T12:00:00Z");
     await using service = await startedService({ clock });

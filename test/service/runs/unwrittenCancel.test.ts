@@ -67,9 +67,7 @@ async function whileTimePasses<T>({ clock }: StartedCore, promise: Promise<T>): 
   return settled;
 }
 
-describe("cancelling a run", function () {
-  this.timeout(60_000);
-
+describe("cancelling a run", () => {
   for (const [name, fault] of Object.entries(faults)) {
     it(`in a database ${name} is done, and who asked for it is told that it is being cancelled`, async () => {
       await using started = await startedCore(noon);

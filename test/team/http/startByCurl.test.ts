@@ -11,8 +11,7 @@ import { Team } from "../team.ts";
 
 const programs = ["bash", "curl", "git", "gzip", "jq", "sha256sum", "tar"];
 
-describe("the script of docs/http-api.md, on a service of many machines", function () {
-  this.timeout(60_000);
+describe("the script of docs/http-api.md, on a service of many machines", () => {
   const native = postgresFolder();
   // Where these programs aren't, nobody can follow the page.
   if (native === undefined || spawnSync("which", programs).status !== 0) return;

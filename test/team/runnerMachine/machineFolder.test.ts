@@ -10,8 +10,7 @@ import { temporaryFolder } from "../../temporaryFolder.ts";
 import { until } from "../../until.ts";
 import { protocolServer } from "./protocolServer.ts";
 
-describe("the folder of a runner's machine", function () {
-  this.timeout(60_000);
+describe("the folder of a runner's machine", () => {
   if (process.platform === "win32") return;
   const parent = temporaryFolder();
 

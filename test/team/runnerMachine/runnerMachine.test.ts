@@ -15,8 +15,7 @@ import { protocolServer } from "./protocolServer.ts";
 
 const never = new AbortController().signal;
 
-describe("a runner's machine", function () {
-  this.timeout(60_000);
+describe("a runner's machine", () => {
   if (process.platform === "win32") return;
   const folder = temporaryFolder();
   afterEach(() => mock.restoreAll());

@@ -110,14 +110,13 @@ function kindOf(statement: string): string | undefined {
 
 const documentSchema = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
 
-describe("the statements of the service on PostgreSQL", function () {
-  this.timeout(60_000);
+describe("the statements of the service on PostgreSQL", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
   const lend = databasesForSuite(native);
   it("are by org or on a row of one, but for those that docs/scale.md lists", async () => {
-    await using objects = await startedObjectStore(AbortSignal.timeout(50_000));
+    await using objects = await startedObjectStore(AbortSignal.timeout(110_000));
     const store = new ObjectStore(objects.settings(), systemClock.now);
     await using team = await Team.make(await lend(), { objectStore: objects.settings() });
     using recorded = recordStatements();

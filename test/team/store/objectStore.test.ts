@@ -18,8 +18,7 @@ import { forSuite } from "../../forSuite.ts";
 import { Listening } from "../../listening.ts";
 import { startedObjectStore } from "../../objectStore/startedObjectStore.ts";
 
-describe("an object store", function () {
-  this.timeout(60_000);
+describe("an object store", () => {
   const server = forSuite(startedObjectStore);
   const store = (...of: Parameters<ReturnType<typeof server>["settings"]>) =>
     new ObjectStore(server().settings(...of), systemClock.now);

@@ -16,8 +16,7 @@ import { startedPostgres } from "../../postgres/startedPostgres.ts";
 import { Shared } from "../../service/serviceOn.ts";
 import { until } from "../../until.ts";
 
-describe("a connection to PostgreSQL", function () {
-  this.timeout(60_000);
+describe("a connection to PostgreSQL", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;
@@ -111,8 +110,7 @@ describe("a connection to PostgreSQL", function () {
   });
 });
 
-describe("the URL of a PostgreSQL database", function () {
-  this.timeout(60_000);
+describe("the URL of a PostgreSQL database", () => {
   const native = postgresFolder();
   if (native === undefined) return;
   const lend = databasesForSuite(native);

@@ -6,8 +6,7 @@ import { migratePostgres } from "../../../src/team/store/migrations.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 
-describe("the tables on PostgreSQL", function () {
-  this.timeout(60_000);
+describe("the tables on PostgreSQL", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

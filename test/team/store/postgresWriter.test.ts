@@ -5,8 +5,7 @@ import { PostgresWriter } from "../../../src/team/store/postgresWriter.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 
-describe("the writer on PostgreSQL", function () {
-  this.timeout(60_000);
+describe("the writer on PostgreSQL", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

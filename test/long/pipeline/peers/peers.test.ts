@@ -84,8 +84,7 @@ function isRunHere({ text }: Scenario): boolean {
   return [...text.matchAll(needed)].every(([, name]) => name !== undefined && databases.has(name));
 }
 
-describe("the scenarios of other tools", function () {
-  this.timeout(60_000);
+describe("the scenarios of other tools", () => {
   if (process.platform === "win32") return;
   const ran = new Map<Scenario, PromiseWithResolvers<Ran>>(
     scenarios.filter(isRunHere).map((scenario) => [scenario, Promise.withResolvers<Ran>()]),

@@ -13,8 +13,7 @@ const page = `<title>The shop</title><style>body { background: #654321; margin: 
 <button class="hidden" hidden>Hidden</button> <input type="radio" aria-label="One" checked>
 <div style="position: relative"><button>Covered</button><div id="cover" class="veil"></div></div>`;
 
-describe("a browser step that fails", function () {
-  this.timeout(60_000);
+describe("a browser step that fails", () => {
   const steps = BrowserSteps.forThisFile();
   let server: LoopbackService;
   let base: string;

@@ -5,8 +5,7 @@ import { describeNavigationProblem } from "../../../../src/runner/browser/goTo.t
 import { LoopbackService } from "../../../client/loopbackService.ts";
 import { BrowserSteps, html, pages } from "../../../runner/browser/browserSteps.ts";
 
-describe("a browser step whose page doesn't open", function () {
-  this.timeout(60_000);
+describe("a browser step whose page doesn't open", () => {
   const steps = BrowserSteps.forThisFile();
   let server: LoopbackService;
   let base: string;
@@ -76,12 +75,12 @@ describe("a browser step whose page doesn't open", function () {
   it("says that nothing came, or only a part", async () => {
     const host = `127.0.0.1:${server.port}`;
     assert.equal(
-      await steps.fail(base, { goto: "/silent", timeout: "300ms" }),
-      `${host} didn't reply within 300 ms, the step's \`timeout\``,
+      await steps.fail(base, { goto: "/silent", timeout: "4s" }),
+      `${host} didn't reply within 4 s, the step's \`timeout\``,
     );
     assert.equal(
-      await steps.fail(base, { goto: "/half", timeout: "2s" }),
-      `${host} replied with 200, but its page wasn't complete within 2 s, the step's \`timeout\``,
+      await steps.fail(base, { goto: "/half", timeout: "4s" }),
+      `${host} replied with 200, but its page wasn't complete within 4 s, the step's \`timeout\``,
     );
   });
 

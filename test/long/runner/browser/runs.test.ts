@@ -17,8 +17,7 @@ import { readPng } from "../../../runner/browser/png.ts";
 import { launchTestRun, pipelineOf } from "../../../runner/launch/launchTestRun.ts";
 import { temporaryFolder } from "../../../temporaryFolder.ts";
 
-describe("a run with browser steps", function () {
-  this.timeout(60_000);
+describe("a run with browser steps", () => {
   const folder = temporaryFolder();
   let server: LoopbackService;
   let executable: string;

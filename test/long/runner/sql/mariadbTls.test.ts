@@ -11,8 +11,7 @@ import { temporaryFolder } from "../../../temporaryFolder.ts";
 
 // MySQL from npm is of a time whose TLS Node refuses.
 for (const programs of mysqlPrograms().filter(({ name }) => name === "MariaDB")) {
-  describe(`an sql step on ${programs.name} with TLS`, function () {
-    this.timeout(60_000);
+  describe(`an sql step on ${programs.name} with TLS`, () => {
     const folder = temporaryFolder();
     const tls = certificate({ host: "localhost" });
     const mysql = forSuite((signal) => startedMysql(programs, signal, { tls }));

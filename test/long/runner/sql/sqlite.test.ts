@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { testSteps } from "../../../runner/sql/runTestSteps.ts";
 import { temporaryFolder } from "../../../temporaryFolder.ts";
 
-describe("a row of SQLite", function () {
-  this.timeout(60_000);
+describe("a row of SQLite", () => {
   const folder = temporaryFolder();
 
   it("whose text is larger than any can be is said to be that", async () => {

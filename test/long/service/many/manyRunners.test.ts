@@ -9,8 +9,7 @@ import { until } from "../../../until.ts";
 const runners = 500;
 const orgs = 20;
 
-describe("500 runners that ask at once", function () {
-  this.timeout(90_000);
+describe("500 runners that ask at once", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined) return;

@@ -14,8 +14,7 @@ import { startedRunner } from "../../../service/startedProgram.ts";
 import { TemporaryFolder } from "../../../temporaryFolder.ts";
 import { until } from "../../../until.ts";
 
-describe("runners on other machines", function () {
-  this.timeout(90_000);
+describe("runners on other machines", () => {
   const native = postgresFolder();
   // Where there is no PostgreSQL for the tests, there are no tests of it.
   if (native === undefined || process.platform === "win32") return;

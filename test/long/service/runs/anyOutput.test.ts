@@ -38,9 +38,7 @@ const bytes = fc
   )
   .map((parts) => Buffer.concat(parts));
 
-describe("whatever a step prints or fetches", function () {
-  this.timeout(120_000);
-
+describe("whatever a step prints or fetches", () => {
   it("comes whole through runner, log and HTTP, and the run ends as it should", async () => {
     // A run without a secret has nothing to search its output for.
     process.env["ANY_OUTPUT_SECRET"] = randomUUID();

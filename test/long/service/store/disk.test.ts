@@ -68,8 +68,7 @@ describe("a disk that is full", () => {
 });
 
 describe("a database that can't be written any more", () => {
-  it("ends nobody's wait for a slot: who waits gets it once the end before could be written", async function () {
-    this.timeout(60_000);
+  it("ends nobody's wait for a slot: who waits gets it once the end before could be written", async () => {
     await using core = await startedCore(noon);
     const key = await core.key();
     const holder = core.ask(key, 0);
@@ -202,8 +201,7 @@ async function troubled(options: Parameters<typeof servedProcess>[0] = {}) {
 // A process may be kept from making files larger: a write beyond that fails as on a disk that is broken.
 if (process.platform === "linux" && spawnSync("prlimit", ["--version"]).status === 0) {
   describe("a disk that fails", () => {
-    it("fails what would write, with one clear error; all is well again once the disk is", async function () {
-      this.timeout(120_000);
+    it("fails what would write, with one clear error; all is well again once the disk is", async () => {
       await using served = await troubled();
       await served.works();
       const limit = (bytes: number | "unlimited") =>
@@ -254,8 +252,7 @@ if (mayMount()) {
       };
     }
 
-    it("fails starts with one clear error while it is full, and none after", async function () {
-      this.timeout(120_000);
+    it("fails starts with one clear error while it is full, and none after", async () => {
       await using disk = await smallDisk();
       await using served = await troubled({ data: disk.path });
       await served.works();
@@ -277,8 +274,7 @@ if (mayMount()) {
       assert(served.isRunning);
     });
 
-    it("is told at the start, of a new folder and of one that was served before", async function () {
-      this.timeout(120_000);
+    it("is told at the start, of a new folder and of one that was served before", async () => {
       await using disk = await smallDisk();
       disk.fill();
       const start = () => servedProcess({ data: disk.path });
@@ -319,8 +315,7 @@ if (process.platform !== "win32") {
       await chmod(folder.path, 0o755);
     });
 
-    it("costs no run its success when it is closed to the service that serves it, and is told at the next start", async function () {
-      this.timeout(120_000);
+    it("costs no run its success when it is closed to the service that serves it, and is told at the next start", async () => {
       const user = process.getuid?.() === 0 ? 65_534 : undefined;
       await using served = await troubled({ user });
       await served.works();
