@@ -58,10 +58,12 @@ async function makeMysql(folder: string, signal: AbortSignal): Promise<ServerPro
 
 async function makeMariadb(folder: string, signal: AbortSignal): Promise<ServerProgram> {
   const { make, server } = findMariadb() ?? (await installMariadb(signal));
-  await execa(make, [
+  const words = [
     ...["--no-defaults", `--datadir=${join(folder, "data")}`, ...asRoot],
     ...["--auth-root-authentication-method=normal", "--skip-test-db"],
-  ]);
+  ];
+  // As it starts, it removes the temporary tables of any other that has the same folder for them.
+  await execa(make, words, { env: { TMPDIR: folder } });
   return { command: server, words: ["--no-defaults", ...asRoot] };
 }
 

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { pointElsewhere } from "./tooltip.ts";
-import { patienceMilliseconds, textsOf, waitFor } from "./waitFor.ts";
+import { patienceMilliseconds, standsStill, textsOf, waitFor } from "./waitFor.ts";
 
 /** A view in the side bar, by its title: its rows, their buttons, and what it says when it is empty. */
 export class TreeView {
@@ -43,10 +43,15 @@ export class TreeView {
     );
   }
 
-  /** The row, once no tooltip lies over it: that of a row that was clicked covers those below. */
+  /**
+   * The row, once no tooltip lies over it and no row is drawn anew: the tooltip of a row that was clicked covers those below,
+   * and the editor drops a click on what it is just drawing. The seconds that a row counts don't matter.
+   */
   async #clearRow(text: string | RegExp): Promise<Locator> {
     await pointElsewhere(this.#page);
-    return this.waitForRow(text);
+    const row = await this.waitForRow(text);
+    await standsStill(this.#page, ".pane .monaco-list-row .label-name");
+    return row;
   }
 
   /** Presses a button of the row, which shows once the mouse is over it. */
@@ -57,10 +62,10 @@ export class TreeView {
     await row.locator(`.action-label[aria-label^="${button}"]`).click();
   }
 
-  /** Clicks the row until what it opens shows: the editor drops a click on a row that it is just drawing anew. */
+  /** Clicks the row until what it opens shows. */
   async open(text: string | RegExp, shows: Locator): Promise<void> {
     const deadline = Date.now() + patienceMilliseconds;
-    for (let timeout = 2000; ; timeout *= 2) {
+    for (let timeout = 10_000; ; timeout *= 2) {
       await (await this.#clearRow(text)).click();
       try {
         await shows.first().waitFor({ timeout });
@@ -77,10 +82,9 @@ export class TreeView {
       (await (await this.waitForRow(text)).getAttribute("aria-expanded")) !== "true";
     const before = await isFolded();
     const deadline = Date.now() + patienceMilliseconds;
-    // The editor drops a click on a row that it is just drawing anew.
     do {
       await (await this.#clearRow(text)).locator(".monaco-tl-twistie").click();
-      for (let look = 0; look < 10 && (await isFolded()) === before; look++)
+      for (let look = 0; look < 100 && (await isFolded()) === before; look++)
         await this.#page.waitForTimeout(100);
     } while ((await isFolded()) === before && Date.now() < deadline);
   }

@@ -30,7 +30,7 @@ async function build(folder: string, nodeOptions: readonly string[] = [], option
 }
 
 describe("the build", function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
 
   it("makes the same files of the same sources, byte for byte, in whatever order they are read", async () => {
     await using folder = await TemporaryFolder.make();
