@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { pointAt } from "./tooltip.ts";
+import { pointAt, pointElsewhere } from "./tooltip.ts";
 import { patienceMilliseconds, shownText, textsOf, waitFor } from "./waitFor.ts";
 
 /** Our item with the day's runs. */
@@ -55,6 +55,21 @@ export class StatusBar {
   /** Points at the item until its tooltip says `text`, and returns the tooltip. */
   async pointAt(id: string, text: string): Promise<Locator> {
     return pointAt(this.item(id), text);
+  }
+
+  /** Presses a link of the item's tooltip, which goes where the item is drawn anew. */
+  async pressInTooltip(id: string, link: string): Promise<void> {
+    const deadline = Date.now() + patienceMilliseconds;
+    for (;;) {
+      const tooltip = await this.pointAt(id, link);
+      try {
+        await tooltip.getByRole("link", { name: link }).click({ timeout: 5000 });
+        return;
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+        await pointElsewhere(this.#page);
+      }
+    }
   }
 
   /** Waits for a message that stands in the status bar for some seconds only. */

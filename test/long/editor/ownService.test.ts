@@ -204,8 +204,7 @@ describe("VS Code, with this machine's own service", () => {
     });
 
     it("start a run by a link of the tooltip, name it there, and cancel it by the menu of a click", async () => {
-      const hover = await at.window.statusBar.pointAt(quota, "Run Pipeline…");
-      await hover.getByRole("link", { name: "Run Pipeline…" }).click();
+      await at.window.statusBar.pressInTooltip(quota, "Run Pipeline…");
       await at.window.quickInput.pick("long");
       await pointElsewhere(at.window.page);
       await at.window.statusBar.pointAt(quota, "The slot is in use: long (yours)");
