@@ -17,11 +17,17 @@ import { hasExpression, onlyPiece, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { LikelySecrets } from "./likelySecrets.ts";
-import { handedOn, nothingFilledIn, placeholderIn } from "./mistakes/foreignWords.ts";
+import {
+  handedOnIn,
+  insteadOfHandingOn,
+  nothingFilledIn,
+  placeholderIn,
+  variableOfPath,
+} from "./mistakes/foreignWords.ts";
 import { quoted } from "./mistakes/problem.ts";
 import { inQuotes } from "./mistakes/slip.ts";
 import { unfilled } from "./placeholders.ts";
-import { behindShell, byVariable, byWith, isJson, type Place, placeOf } from "./textPlaces.ts";
+import { behindShell, byVariable, byWith, isAddress, isJson, type Place, placeOf } from "./textPlaces.ts";
 import { inResult, resultFields } from "./types/resultFields.ts";
 
 /**
@@ -136,8 +142,8 @@ class Check {
   /** Warns of a script that passes on values as GitHub Actions does, unless the variable it uses is named in the file. */
   #checkHandedOn(script: string, path: Path, step: KnownStep | undefined): void {
     const set = new Set<string>();
-    for (const { 0: written, 1: variable = "", index } of script.matchAll(handedOn)) {
-      if (written.startsWith("#") || set.has(variable)) continue;
+    for (const { 0: written, 1: variable = "", index } of handedOnIn(script)) {
+      if (set.has(variable)) continue;
       if (variable !== "" && this.#secrets.hasVariable(variable, script)) {
         set.add(variable);
         continue;
@@ -146,7 +152,7 @@ class Check {
       this.#warnings.addIn(
         path,
         index,
-        `\`${written}\` is of GitHub Actions: print what later steps need, and they read it as \`\${{ ${result}.stdout }}\`, or from \`\${{ ${result}.json }}\` where it is JSON`,
+        `\`${written}\` is of GitHub Actions: ${insteadOfHandingOn(written, result)}`,
       );
       return;
     }
@@ -163,7 +169,8 @@ class Check {
     const words = (split.kind === "valid" ? split.pieces : []).map((piece) =>
       piece.kind === "words" ? piece.words : "",
     );
-    const found = placeholderIn(words.join("\n"), not);
+    const written = words.join("\n");
+    const found = placeholderIn(written, not) ?? (isAddress(path) ? variableOfPath(written) : undefined);
     if (found === undefined || this.#problems.isFixed(path)) return;
     const message = unfilled(found, place, this.#names);
     if (!this.#problems.reword(path, message))

@@ -425,6 +425,19 @@ steps:
         `3:73: ${says("$GITHUB_OUTPUT")}`,
       ],
       ["run: 'echo \"#1\" >> $GITHUB_OUTPUT'", `3:35: ${says("$GITHUB_OUTPUT")}`],
+      ["run: 'echo \"a #1\" >> $GITHUB_OUTPUT'", `3:37: ${says("$GITHUB_OUTPUT")}`],
+      [
+        "run: 'echo /opt/bin >> $GITHUB_PATH'",
+        '3:39: `$GITHUB_PATH` is of GitHub Actions: a folder of programs stands in `env`, such as `env: { PATH: "/opt/bin:${{ env.PATH }}" }` of the resource',
+      ],
+      [
+        "run: 'echo done >> \"$GITHUB_STEP_SUMMARY\"'",
+        "3:36: `$GITHUB_STEP_SUMMARY` is of GitHub Actions: what a step prints is in the run's log, and `keep` keeps a file with the run",
+      ],
+      [
+        "run: 'echo ::add-mask::$(cat key)'",
+        "3:27: `::add-mask` is of GitHub Actions: the step's `mask` hides what is secret in its result, such as `mask: [stdout]`",
+      ],
     ] as const)
       assert.deepEqual(warned(step), [warning]);
     for (const step of [
@@ -434,6 +447,7 @@ steps:
       "run: 'echo $GITHUB_REF'",
       "run: 'echo v=1 >> ${GITHUB_OUTPUT:-/dev/null}'",
       "run: 'echo v=1 # was ::set-output name=v::1'",
+      'run: \'echo "v" # was "echo 1 >> $GITHUB_OUTPUT"\'',
     ])
       assert.deepEqual(warned(step), []);
   });
@@ -557,6 +571,23 @@ steps:
         "`$HOME` isn't filled in here: write `${{ env.HOME }}`",
         "`${id}` isn't filled in here: write `${{ inputs.id }}`",
       ],
+    );
+  });
+
+  it("is warned of a variable in a path as Postman and OpenAPI write it", () => {
+    const parsed =
+      parse(`resources: { shop: { type: http, base-url: "http://h.test:80/:tenant" }, page: { type: browser } }
+steps:
+  - { use: shop, get: "/users/:id", query: { a: "/:b", c: "{d}" }, headers: { e: "/:f" } }
+  - { use: shop, request: { method: PURGE, path: "/pets/{petId}.json" } }
+  - { use: page, goto: "http://h.test/:lamp?a" }
+  - { use: shop, get: "http://h.test:80/v1/docs:runQuery/7:cancel?to=/:id&fields=friends{name}#{a}" }
+  - { use: shop, post: "/\${{ env.A }}:id/urn:isbn:1/:7/12:30/{}", json: { a: "/:id" } }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => `${line}:${column}: ${message.split(" isn't")[0]}`),
+      ["1:62: `:tenant`", "3:31: `:id`", "4:57: `{petId}`", "5:39: `:lamp`"],
     );
   });
 
