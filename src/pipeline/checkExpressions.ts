@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: braces as pipeline files write them.
 
-import { references } from "./expression/expression.ts";
+import { inComparisons } from "./comparisons.ts";
+import { type Expression, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression } from "./expression/parseExpression.ts";
 import {
@@ -118,7 +119,7 @@ class Check {
       this.#problems.add(path, "this holds a NUL character");
     const found =
       place.kind === "expression" && !isName
-        ? this.#inExpression(text, place.contexts, step)
+        ? this.#inExpression(text, path, place.contexts, step)
         : hasExpression(text)
           ? this.#inText(text, path, place, step)
           : [];
@@ -206,6 +207,7 @@ class Check {
 
   #inExpression(
     text: string,
+    path: Path,
     contexts: readonly ContextName[],
     step: KnownStep | undefined,
   ): readonly Found[] {
@@ -224,10 +226,17 @@ class Check {
       ];
     }
     const { expression } = parsed;
+    this.#checkComparisons(expression, path, 0, step);
     return [
       ...inReferences(expression, 0, step, this.#names),
       ...inCondition(expression.root, text, this.#names),
     ];
+  }
+
+  /** Warns of comparisons whose result is certain. @param from the expression's offset in its text. */
+  #checkComparisons({ root, text }: Expression, path: Path, from: number, step: KnownStep | undefined): void {
+    for (const { at, problem } of inComparisons(root, text, step, this.#names))
+      this.#warnings.addIn(path, from + at, problem);
   }
 
   #inText(text: string, path: Path, place: Place, step: KnownStep | undefined): readonly Found[] {
@@ -246,6 +255,7 @@ class Check {
         return [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }];
       const chosen = chosenValue(parsed.expression.root);
       const unfit = chosen === undefined ? [] : inCondition(chosen, source, this.#names);
+      this.#checkComparisons(parsed.expression, path, at, step);
       const unknown = inReferences(parsed.expression, at, step, this.#names);
       return [...unknown, ...unfit.map((found) => ({ ...found, at: at + found.at }))];
     });

@@ -591,6 +591,44 @@ steps:
     );
   });
 
+  it("is warned of a comparison whose result is certain, since nothing is converted", () => {
+    const parsed = parse(`inputs: { debug: false, n: 2, region: { options: [eu, us], default: eu } }
+resources: { sh: { type: cli }, page: { type: browser } }
+steps:
+  - { id: a, use: sh, run: echo, expect: { that: "this.exit-code != '0'" } }
+  - { use: sh, if: "inputs.debug == 'true'", run: echo }
+  - { use: sh, if: "exists(env.A) && 'ue' == inputs.region", run: echo }
+  - { use: sh, if: "!(steps.a.outcome == 'success')", run: echo }
+  - { use: sh, if: "env.CI == true", run: echo }
+  - { use: sh, if: "env.COUNT == inputs.n", run: echo }
+  - { use: sh, run: [echo, "\${{ contains('a', 'b') == 'yes' }}"] }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => `${line}:${column}: ${message}`),
+      [
+        "4:51: `this.exit-code != '0'` is always true: `this.exit-code` is a number; compare it with `0`",
+        "5:21: `inputs.debug == 'true'` is always false: `inputs.debug` is true or false; compare it with `true`",
+        "6:38: `'ue' == inputs.region` is always false: `inputs.region` is one of `eu`, `us`",
+        "7:23: `steps.a.outcome == 'success'` is always false: `steps.a.outcome` is one of `succeeded`, `failed`, `skipped`",
+        "8:21: `env.CI == true` is always false: `env.CI` is a text; compare it with `'true'`",
+        "9:21: `env.COUNT == inputs.n` is always false: `env.COUNT` is a text, and `inputs.n` a number; `text(…)` makes a text of either",
+        "10:33: `contains('a', 'b') == 'yes'` is always false: `contains('a', 'b')` is true or false",
+      ],
+    );
+    const fine = parse(`inputs: { debug: false, n: 2, region: { options: [eu, us] }, free: a }
+resources: { sh: { type: cli }, page: { type: browser } }
+steps:
+  - { id: a, use: sh, each: [1], run: echo, on-failure: continue }
+  - { id: p, use: page, goto: "http://h.test", read: { heading: { css: h1 } } }
+  - { use: sh, if: "inputs.debug == false && inputs.n != 3 && inputs.region == 'us' && inputs.free == 'b'", run: echo }
+  - { use: sh, if: "steps.a[0].outcome == 'failed' && steps.p.heading == 1 && steps.p.title == null", run: echo }
+  - { use: sh, run: echo, expect: { that: ["this.json == '1'", "this.exit-code == 0", "default(env.A, '1') == 1"] } }
+`);
+    assert.equal(fine.kind, "valid", JSON.stringify(fine));
+    assert.deepEqual(fine.warnings, []);
+  });
+
   it("is told how a condition is written that has another tool's braces or a shell's variable", () => {
     assert.deepEqual(
       problems(`inputs: { ok: true }
