@@ -81,7 +81,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
     ...how("time-limit", "write `time-limit: 5m`"),
     ...how("timeout", "write `timeout: 5m`"),
   ],
-  ...each("desc description", same("name")),
+  ...each("desc description test-name", same("name")),
   // Of a step.
   ...each("continue-on-error ignore-errors ignore-error on-error allow-failure force", goesOn),
   ...each("when condition", same("if")),
@@ -92,7 +92,8 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   loop: how("retry", "`each` runs it for each item of a list, and `retry` again until it succeeds"),
   ...each("retries retry-interval retry-delay", how("retry", "write `retry: { times: 3, every: 1s }`")),
   defer: [...same("finally"), ...how("on-failure", "put the step into `finally`")],
-  ...each("test assert asserts tests assertions", asserted),
+  ...each("test assert asserts assertions check checks", asserted),
+  tests: [...asserted, ...inSteps],
   ...each("bind capture captures extract output outputs save store register", captured),
   set: how("id", "a constant is one of the file's `inputs`, and a result is `steps.<id>` of its step"),
   ...each("info dump silent", how("use", "leave it out: what a step does and prints is in the run's log")),
