@@ -10,8 +10,8 @@ export class Listening extends Changes implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
 
   /** @param server of HTTP, TLS or plain TCP, or what is done with each connection. */
-  static of(server: Server | ((socket: Socket) => void)): Promise<Listening> {
-    return new Listening(typeof server === "function" ? createServer(server) : server).listen();
+  static of(server: Server | ((socket: Socket) => void), address?: "::1"): Promise<Listening> {
+    return new Listening(typeof server === "function" ? createServer(server) : server).listen(address);
   }
 
   protected constructor(server: Server) {
@@ -57,8 +57,8 @@ export class Listening extends Changes implements AsyncDisposable {
     await closed;
   }
 
-  protected async listen(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  protected async listen(address = "127.0.0.1"): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, address, resolve));
     this.port = (this.#server.address() as AddressInfo).port;
     return this;
   }

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: braces as pipeline files write them.
 
-import { references } from "./expression/expression.ts";
+import { inComparisons } from "./comparisons.ts";
+import { type Expression, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression } from "./expression/parseExpression.ts";
 import {
@@ -17,11 +18,17 @@ import { hasExpression, onlyPiece, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { LikelySecrets } from "./likelySecrets.ts";
-import { handedOn, nothingFilledIn, placeholderIn } from "./mistakes/foreignWords.ts";
+import {
+  handedOnIn,
+  insteadOfHandingOn,
+  nothingFilledIn,
+  placeholderIn,
+  variableOfPath,
+} from "./mistakes/foreignWords.ts";
 import { quoted } from "./mistakes/problem.ts";
 import { inQuotes } from "./mistakes/slip.ts";
 import { unfilled } from "./placeholders.ts";
-import { behindShell, byVariable, byWith, isJson, type Place, placeOf } from "./textPlaces.ts";
+import { behindShell, byVariable, byWith, isAddress, isJson, type Place, placeOf } from "./textPlaces.ts";
 import { inResult, resultFields } from "./types/resultFields.ts";
 
 /**
@@ -112,7 +119,7 @@ class Check {
       this.#problems.add(path, "this holds a NUL character");
     const found =
       place.kind === "expression" && !isName
-        ? this.#inExpression(text, place.contexts, step)
+        ? this.#inExpression(text, path, place.contexts, step)
         : hasExpression(text)
           ? this.#inText(text, path, place, step)
           : [];
@@ -136,8 +143,8 @@ class Check {
   /** Warns of a script that passes on values as GitHub Actions does, unless the variable it uses is named in the file. */
   #checkHandedOn(script: string, path: Path, step: KnownStep | undefined): void {
     const set = new Set<string>();
-    for (const { 0: written, 1: variable = "", index } of script.matchAll(handedOn)) {
-      if (written.startsWith("#") || set.has(variable)) continue;
+    for (const { 0: written, 1: variable = "", index } of handedOnIn(script)) {
+      if (set.has(variable)) continue;
       if (variable !== "" && this.#secrets.hasVariable(variable, script)) {
         set.add(variable);
         continue;
@@ -146,7 +153,7 @@ class Check {
       this.#warnings.addIn(
         path,
         index,
-        `\`${written}\` is of GitHub Actions: print what later steps need, and they read it as \`\${{ ${result}.stdout }}\`, or from \`\${{ ${result}.json }}\` where it is JSON`,
+        `\`${written}\` is of GitHub Actions: ${insteadOfHandingOn(written, result)}`,
       );
       return;
     }
@@ -163,7 +170,8 @@ class Check {
     const words = (split.kind === "valid" ? split.pieces : []).map((piece) =>
       piece.kind === "words" ? piece.words : "",
     );
-    const found = placeholderIn(words.join("\n"), not);
+    const written = words.join("\n");
+    const found = placeholderIn(written, not) ?? (isAddress(path) ? variableOfPath(written) : undefined);
     if (found === undefined || this.#problems.isFixed(path)) return;
     const message = unfilled(found, place, this.#names);
     if (!this.#problems.reword(path, message))
@@ -199,6 +207,7 @@ class Check {
 
   #inExpression(
     text: string,
+    path: Path,
     contexts: readonly ContextName[],
     step: KnownStep | undefined,
   ): readonly Found[] {
@@ -217,10 +226,17 @@ class Check {
       ];
     }
     const { expression } = parsed;
+    this.#checkComparisons(expression, path, 0, step);
     return [
       ...inReferences(expression, 0, step, this.#names),
       ...inCondition(expression.root, text, this.#names),
     ];
+  }
+
+  /** Warns of comparisons whose result is certain. @param from the expression's offset in its text. */
+  #checkComparisons({ root, text }: Expression, path: Path, from: number, step: KnownStep | undefined): void {
+    for (const { at, problem } of inComparisons(root, text, step, this.#names))
+      this.#warnings.addIn(path, from + at, problem);
   }
 
   #inText(text: string, path: Path, place: Place, step: KnownStep | undefined): readonly Found[] {
@@ -239,6 +255,7 @@ class Check {
         return [{ at: at + parsed.at, problem: problemOfText(parsed.problem, instead) }];
       const chosen = chosenValue(parsed.expression.root);
       const unfit = chosen === undefined ? [] : inCondition(chosen, source, this.#names);
+      this.#checkComparisons(parsed.expression, path, at, step);
       const unknown = inReferences(parsed.expression, at, step, this.#names);
       return [...unknown, ...unfit.map((found) => ({ ...found, at: at + found.at }))];
     });

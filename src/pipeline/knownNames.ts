@@ -28,6 +28,8 @@ export interface KnownStep {
 export interface KnownNames {
   /** With their types, where these are known. */
   readonly inputs: ReadonlyMap<string, Input["type"] | undefined>;
+  /** The values that an input may have, where it names them. */
+  readonly options: ReadonlyMap<string, Input["options"]>;
   readonly steps: readonly KnownStep[];
 }
 
@@ -71,7 +73,8 @@ export function knownNames(
   const steps = stepsOf("steps", 0);
   const names = isMap(value["inputs"]) ? Object.keys(value["inputs"]) : [];
   const inputs = new Map(names.map((name) => [name, declared.find((input) => input.name === name)?.type]));
-  return { inputs, steps: [...steps, ...stepsOf("finally", steps.length + 1)] };
+  const options = new Map(declared.map((input) => [input.name, input.options]));
+  return { inputs, options, steps: [...steps, ...stepsOf("finally", steps.length + 1)] };
 }
 
 const shells = /^(?:ba|da|z|k|a|fi)?sh$/;

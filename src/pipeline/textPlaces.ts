@@ -2,6 +2,7 @@
 import type { ContextName } from "./expression/names.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownStep } from "./knownNames.ts";
+import { httpMethods } from "./types/httpFile.ts";
 
 /** What a text of the file may contain. */
 export type Place =
@@ -50,6 +51,14 @@ export function isJson([list, , field, part]: Path): boolean {
   const isOfStep = list === "steps" || list === "finally";
   return isOfStep && (field === "json" || (field === "expect" && part === "json"));
 }
+
+/** Whether a text at a path of the file is an address, or its path. */
+export function isAddress([top, , field, part]: Path): boolean {
+  if (top === "resources") return field === "base-url";
+  return part === undefined ? addressFields.has(String(field)) : field === "request" && part === "path";
+}
+
+const addressFields: ReadonlySet<string> = new Set([...httpMethods, "goto"]);
 
 const byParam = "give it as a param, so that it can't change the statement";
 export const byVariable =

@@ -425,6 +425,19 @@ steps:
         `3:73: ${says("$GITHUB_OUTPUT")}`,
       ],
       ["run: 'echo \"#1\" >> $GITHUB_OUTPUT'", `3:35: ${says("$GITHUB_OUTPUT")}`],
+      ["run: 'echo \"a #1\" >> $GITHUB_OUTPUT'", `3:37: ${says("$GITHUB_OUTPUT")}`],
+      [
+        "run: 'echo /opt/bin >> $GITHUB_PATH'",
+        '3:39: `$GITHUB_PATH` is of GitHub Actions: a folder of programs stands in `env`, such as `env: { PATH: "/opt/bin:${{ env.PATH }}" }` of the resource',
+      ],
+      [
+        "run: 'echo done >> \"$GITHUB_STEP_SUMMARY\"'",
+        "3:36: `$GITHUB_STEP_SUMMARY` is of GitHub Actions: what a step prints is in the run's log, and `keep` keeps a file with the run",
+      ],
+      [
+        "run: 'echo ::add-mask::$(cat key)'",
+        "3:27: `::add-mask` is of GitHub Actions: the step's `mask` hides what is secret in its result, such as `mask: [stdout]`",
+      ],
     ] as const)
       assert.deepEqual(warned(step), [warning]);
     for (const step of [
@@ -434,6 +447,7 @@ steps:
       "run: 'echo $GITHUB_REF'",
       "run: 'echo v=1 >> ${GITHUB_OUTPUT:-/dev/null}'",
       "run: 'echo v=1 # was ::set-output name=v::1'",
+      'run: \'echo "v" # was "echo 1 >> $GITHUB_OUTPUT"\'',
     ])
       assert.deepEqual(warned(step), []);
   });
@@ -558,6 +572,61 @@ steps:
         "`${id}` isn't filled in here: write `${{ inputs.id }}`",
       ],
     );
+  });
+
+  it("is warned of a variable in a path as Postman and OpenAPI write it", () => {
+    const parsed =
+      parse(`resources: { shop: { type: http, base-url: "http://h.test:80/:tenant" }, page: { type: browser } }
+steps:
+  - { use: shop, get: "/users/:id", query: { a: "/:b", c: "{d}" }, headers: { e: "/:f" } }
+  - { use: shop, request: { method: PURGE, path: "/pets/{petId}.json" } }
+  - { use: page, goto: "http://h.test/:lamp?a" }
+  - { use: shop, get: "http://h.test:80/v1/docs:runQuery/7:cancel?to=/:id&fields=friends{name}#{a}" }
+  - { use: shop, post: "/\${{ env.A }}:id/urn:isbn:1/:7/12:30/{}", json: { a: "/:id" } }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => `${line}:${column}: ${message.split(" isn't")[0]}`),
+      ["1:62: `:tenant`", "3:31: `:id`", "4:57: `{petId}`", "5:39: `:lamp`"],
+    );
+  });
+
+  it("is warned of a comparison whose result is certain, since nothing is converted", () => {
+    const parsed = parse(`inputs: { debug: false, n: 2, region: { options: [eu, us], default: eu } }
+resources: { sh: { type: cli }, page: { type: browser } }
+steps:
+  - { id: a, use: sh, run: echo, expect: { that: "this.exit-code != '0'" } }
+  - { use: sh, if: "inputs.debug == 'true'", run: echo }
+  - { use: sh, if: "exists(env.A) && 'ue' == inputs.region", run: echo }
+  - { use: sh, if: "!(steps.a.outcome == 'success')", run: echo }
+  - { use: sh, if: "env.CI == true", run: echo }
+  - { use: sh, if: "env.COUNT == inputs.n", run: echo }
+  - { use: sh, run: [echo, "\${{ contains('a', 'b') == 'yes' }}"] }
+`);
+    assert.equal(parsed.kind, "valid", JSON.stringify(parsed));
+    assert.deepEqual(
+      parsed.warnings.map(({ line, column, message }) => `${line}:${column}: ${message}`),
+      [
+        "4:51: `this.exit-code != '0'` is always true: `this.exit-code` is a number; compare it with `0`",
+        "5:21: `inputs.debug == 'true'` is always false: `inputs.debug` is true or false; compare it with `true`",
+        "6:38: `'ue' == inputs.region` is always false: `inputs.region` is one of `eu`, `us`",
+        "7:23: `steps.a.outcome == 'success'` is always false: `steps.a.outcome` is one of `succeeded`, `failed`, `skipped`",
+        "8:21: `env.CI == true` is always false: `env.CI` is a text; compare it with `'true'`",
+        "9:21: `env.COUNT == inputs.n` is always false: `env.COUNT` is a text, and `inputs.n` a number; `text(…)` makes a text of either",
+        "10:33: `contains('a', 'b') == 'yes'` is always false: `contains('a', 'b')` is true or false",
+      ],
+    );
+    const fine = parse(`inputs: { debug: false, n: 2, region: { options: [eu, us] }, free: a }
+resources: { sh: { type: cli }, page: { type: browser } }
+steps:
+  - { id: a, use: sh, each: [1], run: echo, on-failure: continue }
+  - { id: p, use: page, goto: "http://h.test", read: { heading: { css: h1 } } }
+  - { use: sh, if: "inputs.debug == false && inputs.n != 3 && inputs.region == 'us' && inputs.free == 'b'", run: echo }
+  - { use: sh, if: "steps.a[0].outcome == 'failed' && steps.p.heading == 1 && steps.p.title == null", run: echo }
+  - { use: sh, run: echo, expect: { that: ["this.json == '1'", "this.exit-code == 0", "default(env.A, '1') == 1"] } }
+`);
+    assert.equal(fine.kind, "valid", JSON.stringify(fine));
+    assert.deepEqual(fine.warnings, []);
   });
 
   it("is told how a condition is written that has another tool's braces or a shell's variable", () => {

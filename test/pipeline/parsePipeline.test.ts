@@ -586,6 +586,8 @@ resources: { sh: { type: cli, env_file: .env } }
 steps:
   - sleep: 5
   - { name: both, parallel: [] }
+test_name: a
+tests: { a: {} }
 `),
       [
         "1:1: a pipeline has no `stages`; what a pipeline does stands in `steps`, one after the other",
@@ -593,6 +595,8 @@ steps:
         '3:31: a cli resource has no `env_file`; `env-file` is the whole file\'s; `env: { A: "${{ env.A }}" }` passes a variable on',
         "5:5: a step has no `sleep`; `retry` waits until all that the step expects holds",
         "6:19: a step has no `parallel`; steps run one after the other, in the order of the file",
+        "7:1: a pipeline has no `test_name`; did you mean `name`?",
+        "8:1: a pipeline has no `tests`; what a pipeline does stands in `steps`, one after the other",
       ],
     );
   });

@@ -81,7 +81,7 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
     ...how("time-limit", "write `time-limit: 5m`"),
     ...how("timeout", "write `timeout: 5m`"),
   ],
-  ...each("desc description", same("name")),
+  ...each("desc description test-name", same("name")),
   // Of a step.
   ...each("continue-on-error ignore-errors ignore-error on-error allow-failure force", goesOn),
   ...each("when condition", same("if")),
@@ -92,7 +92,8 @@ const fields: Readonly<Record<string, readonly ForeignWord[]>> = {
   loop: how("retry", "`each` runs it for each item of a list, and `retry` again until it succeeds"),
   ...each("retries retry-interval retry-delay", how("retry", "write `retry: { times: 3, every: 1s }`")),
   defer: [...same("finally"), ...how("on-failure", "put the step into `finally`")],
-  ...each("test assert asserts tests assertions", asserted),
+  ...each("test assert asserts assertions check checks", asserted),
+  tests: [...asserted, ...inSteps],
   ...each("bind capture captures extract output outputs save store register", captured),
   set: how("id", "a constant is one of the file's `inputs`, and a result is `steps.<id>` of its step"),
   ...each("info dump silent", how("use", "leave it out: what a step does and prints is in the run's log")),
@@ -254,11 +255,40 @@ export function placeholderIn(text: string, not?: "braces" | "shell"): Placehold
 }
 
 /**
- * How scripts of GitHub Actions pass on values: in a file, whose variable is the first group, or with a printed command. Comments
- * match too, so that nothing within them does.
+ * What Postman, Bruno, OpenAPI and Tavern would fill in within the path of an address: a whole segment `:id`, or `{id}`, whose
+ * braces no address has.
  */
-export const handedOn =
-  /(?<!\S)#.*|\$(?:\{(?=[\w:]+\}))?(?:env:)?(GITHUB_(?:OUTPUT|ENV))\b\}?|::set-(?:output|env)\b/g;
+export function variableOfPath(address: string): Placeholder | undefined {
+  const [path = ""] = address.split(/[?#]/, 1);
+  const [, colon, braces] =
+    /(?<=^|[^/:\n]\/|^\/):([A-Za-z_]\w*)(?=[/\n]|$)|\{([A-Za-z_]\w*)\}/.exec(path) ?? [];
+  const name = colon ?? braces;
+  return name === undefined ? undefined : { written: colon === undefined ? `{${name}}` : `:${name}`, name };
+}
+
+/** How scripts of GitHub Actions hand on values: in a file, whose variable is the first group, or with a printed command. */
+const handedOn =
+  /\$(?:\{(?=[\w:]+\}))?(?:env:)?(GITHUB_(?:OUTPUT|ENV|PATH|STEP_SUMMARY))\b\}?|::(?:set-(?:output|env)|add-(?:path|mask))\b/g;
+
+/** Comments of a shell, and what has none within: escaped characters and texts in quotes. */
+const commented = /\\.|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<!\S)#.*/g;
+
+/** Where a script hands on values as in GitHub Actions, outside of its comments. */
+export function handedOnIn(script: string): RegExpExecArray[] {
+  const blank = (part: string) => (part.startsWith("#") ? " ".repeat(part.length) : part);
+  return [...script.replace(commented, blank).matchAll(handedOn)];
+}
+
+/** What is written here for what a script hands on, as the end of a sentence. @param result of the step. */
+export function insteadOfHandingOn(written: string, result: string): string {
+  if (/mask/.test(written))
+    return "the step's `mask` hides what is secret in its result, such as `mask: [stdout]`";
+  if (/PATH|path/.test(written))
+    return 'a folder of programs stands in `env`, such as `env: { PATH: "/opt/bin:${{ env.PATH }}" }` of the resource';
+  if (/SUMMARY/.test(written))
+    return "what a step prints is in the run's log, and `keep` keeps a file with the run";
+  return `print what later steps need, and they read it as \`\${{ ${result}.stdout }}\`, or from \`\${{ ${result}.json }}\` where it is JSON`;
+}
 
 /** `baseUrl`, `base-url`: `BASE_URL`. */
 export function variableOf(name: string): string {

@@ -1,5 +1,8 @@
 type Fields = Readonly<Record<string, string>>;
 
+/** What an `outcome` can be. */
+export const outcomes = ["succeeded", "failed", "skipped"] as const;
+
 /** What the result of every step has, and what that is. */
 export const everyResultField: Fields = {
   outcome: "How the step ended: `succeeded`, `failed` or `skipped`.",

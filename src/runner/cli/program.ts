@@ -7,6 +7,7 @@ import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import type { Background } from "../../pipeline/types/cliBackground.ts";
 import { duration } from "../../text/time.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
+import { loopback } from "../step/network.ts";
 import type { CommandOutput, ExpectedOutput } from "./commandOutput.ts";
 
 /** A step's program that was started. */
@@ -150,14 +151,11 @@ export class Readiness {
 
 const ownBackground = "one that goes into the background by itself, or by `&`, needs no `background`";
 
-/** Where a server of this machine may listen: not every server listens on both, and `localhost` may name only one. */
-const loopback = ["127.0.0.1", "::1"];
-
 function openPort(port: string): Sign {
   return {
     ofAnother: `port ${port} is open`,
     look: (signal) =>
-      Promise.any(loopback.map((host) => connection(host, Number(port), signal))).then(
+      Promise.any(loopback.map(({ address }) => connection(address, Number(port), signal))).then(
         () => undefined,
         () => `nothing takes connections on port ${port}`,
       ),

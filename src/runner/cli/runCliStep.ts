@@ -45,6 +45,7 @@ export async function runCliStep(step: CliStep, stepContext: StepContext): Promi
       (await problemOfFolder(stepContext.root, "the project's folder")) ??
         (await problemOfFolder(folder)) ??
         (codeOf(error) === "ENOENT" ? await problemOfScripts(paths, folder) : undefined) ??
+        (await problemOfProgram(file, resolve(folder, file))) ??
         describeStartProblem(command, error),
     );
   const options = {
@@ -227,6 +228,12 @@ export function describeStartProblem({ file }: Pick<Command, "file">, error: unk
     default:
       return `\`${file}\` can't be started (${code ?? "for no known reason"})`;
   }
+}
+
+/** @returns what is wrong with a program that is a folder: the system says only that it may not be executed, or nothing. */
+export async function problemOfProgram(file: string, path: string): Promise<string | undefined> {
+  const found = /[/\\]/.test(file) ? await stat(path).catch(() => undefined) : undefined;
+  return found?.isDirectory() ? `\`${file}\` is a folder, and no program` : undefined;
 }
 
 /** @returns why nothing can be started in a folder. */

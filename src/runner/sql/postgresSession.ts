@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { Socket } from "node:net";
 import pg from "pg";
 import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
+import { lookUp } from "../step/network.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
@@ -74,7 +75,7 @@ export class PostgresSession implements ServerSession {
     parameters: PostgresAddress["parameters"],
     signal: AbortSignal,
   ): Promise<PostgresSession> {
-    const socket = new Socket();
+    const socket = new ServerSocket();
     const client = new pg.Client({
       host: server.hostname,
       port: server.port,
@@ -158,7 +159,7 @@ export class PostgresSession implements ServerSession {
     const { processID, secretKey } = this.#client;
     if (secretKey === null) throw new StepFault("it gave no key for that");
     const { hostname, port, tls } = this.#server;
-    const socket = new Socket();
+    const socket = new ServerSocket();
     const connection = new pg.Connection({ stream: () => socket, ssl: tls });
     const ask = () => connection.cancel(processID, secretKey);
     connection.on("connect", tls ? () => connection.requestSsl() : ask).on("sslconnect", ask);
@@ -188,6 +189,14 @@ export class PostgresSession implements ServerSession {
 
   describeUnreachable(error: unknown): string {
     return error instanceof StepFault ? error.message : describeConnectionProblem(this.#server, error);
+  }
+}
+
+/** A socket that finds a server's host as an http step does: the library connects it to a port and a host, or to a path. */
+class ServerSocket extends Socket {
+  override connect(to: unknown, host?: unknown): this {
+    if (typeof to === "string") return super.connect(to);
+    return super.connect({ port: Number(to), host: String(host), lookup: lookUp });
   }
 }
 

@@ -31,6 +31,7 @@ import type { SqlWork } from "./sqlWork.ts";
 export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promise<StepOutcome> {
   const database = databaseOf(step.database);
   const work = readWork(step.work, stepContext);
+  checkLists(step.work, database);
   const timeout = AbortSignal.timeout(step.timeoutMilliseconds);
   const signal = anySignal([timeout, stepContext.signal]);
   // Later steps share its state, such as temporary tables.
@@ -63,6 +64,21 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
     ...stepContext.results.problems(),
   ];
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
+}
+
+/** @throws StepFault for a list that `in (?)` would compare as one text, so that nothing is found. PostgreSQL may mean an array. */
+function checkLists(work: SqlStep["work"], { kind }: Database): void {
+  const among =
+    kind === "mysql" ? "json_contains(?, cast(id as char))" : "in (select value from json_each(?))";
+  for (const { params, text } of work.kind === "statements" && kind !== "postgres" ? work.statements : []) {
+    for (const { 0: written, 1: number, index } of text.matchAll(/\bin\s*\(\s*(?:\?|\$(\d+))\s*\)/gi)) {
+      const place = number === undefined ? text.slice(0, index).split("?").length - 1 : Number(number) - 1;
+      if (Array.isArray(params[place]))
+        throw new StepFault(
+          `a list is one parameter, which \`${written}\` compares as a whole: write \`${among}\``,
+        );
+    }
+  }
 }
 
 /** Notes what is run, and reads a file of statements. @throws StepFault for one that can't be run. */

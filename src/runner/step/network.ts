@@ -1,9 +1,25 @@
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 
-/** Takes `app.localhost` for this machine, as browsers do, whatever the system's resolver says (RFC 6761, 6.3). */
-export const lookUp: LookupFunction = (hostname, options, callback) =>
-  lookup(hostname.endsWith(".localhost") ? "localhost" : hostname, options, callback);
+/** The addresses of this machine itself, by their families. */
+export const loopback = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+] as const;
+
+/**
+ * Takes `localhost` and names below it, such as `app.localhost`, for this machine by both of its addresses, as browsers do,
+ * whatever the system's resolver says (RFC 6761, 6.3): a server may listen on one that the resolver doesn't name.
+ */
+export const lookUp: LookupFunction = (hostname, options, callback) => {
+  if (!/(?:^|\.)localhost$/i.test(hostname)) return lookup(hostname, options, callback);
+  lookup("localhost", options, (error, found, family) => {
+    const missing = loopback.filter(
+      ({ address }) => Array.isArray(found) && !found.some((one) => one.address === address),
+    );
+    callback(error, Array.isArray(found) ? [...found, ...missing] : found, family);
+  });
+};
 
 /** The server of a request. */
 export interface Peer {

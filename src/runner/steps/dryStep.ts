@@ -16,7 +16,7 @@ import { isInside } from "../../project/projectFile.ts";
 import { duration } from "../../text/time.ts";
 import { findBrowser } from "../browser/startBrowser.ts";
 import { interpreterOf } from "../cli/command.ts";
-import { asWord, describeStartProblem, problemOfFolder } from "../cli/runCliStep.ts";
+import { asWord, describeStartProblem, problemOfFolder, problemOfProgram } from "../cli/runCliStep.ts";
 import { routeOf } from "../http/connection.ts";
 import { type HttpRequest, requestOf } from "../http/request.ts";
 import { apiOf, schemaOf } from "../http/runHttpStep.ts";
@@ -301,7 +301,7 @@ async function missingProgram(
     if (isOpen(file) || (isPath && platform === "win32")) return undefined;
     const path = isPath ? resolve(folder, file) : onPath(file, own, platform);
     const problem = await access(path ?? "", constants.X_OK).then(
-      () => undefined,
+      () => problemOfProgram(file, path ?? ""),
       (error) => describeStartProblem({ file }, error),
     );
     return problem === undefined

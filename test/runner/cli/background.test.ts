@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { lookAtAddress } from "../../../src/runner/cli/lookAtAddress.ts";
 import { certificate } from "../../certificate.ts";
 import { isAlive } from "../../isAlive.ts";
+import { itOn } from "../../itOn.ts";
 import { Listening } from "../../listening.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { until } from "../../until.ts";
@@ -139,14 +139,16 @@ describe("a program in the background", () => {
     );
   });
 
-  it("is ready at a port of IPv6 alone", async function () {
-    if (!Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1")))
-      this.skip();
-    const port = await freePort();
-    const ofSix = node(port).map((word) => word.replace("127.0.0.1", "::1"));
-    const shop = { id: "shop", use: "sh", run: ofSix, background: true };
-    const run = launch([{ ...shop, ready: { port } }]);
-    assert.deepEqual(await run.job.ended, { kind: "succeeded" });
+  itOn("ipv6", "is ready at a port, and at an address of localhost, of IPv6 alone", async () => {
+    for (const readyAt of [
+      (port: number) => ({ port }),
+      (port: number) => ({ http: `http://localhost:${port}/` }),
+    ]) {
+      const port = await freePort();
+      const ofSix = node(port).map((word) => word.replace("127.0.0.1", "::1"));
+      const run = launch([{ use: "sh", run: ofSix, background: true, ready: readyAt(port) }]);
+      assert.deepEqual(await run.job.ended, { kind: "succeeded" });
+    }
   });
 
   it("is ready at an address behind a redirect, under a certificate of its own", async () => {

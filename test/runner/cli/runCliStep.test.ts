@@ -453,6 +453,7 @@ describe("a cli step", () => {
     );
     assert.equal(message(await run({ run: ["./none"] })), "there is no program `./none`");
     assert.equal(message(await run({ run: ["./plain.txt"] })), "`./plain.txt` may not be executed");
+    assert.equal(message(await run({ run: ["./folder"] })), "`./folder` is a folder, and no program");
     assert.equal(
       message(await run({ run: "true", cwd: "gone" })),
       `the step's folder, ${folder.path}/gone, doesn't exist`,

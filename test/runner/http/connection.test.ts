@@ -195,6 +195,18 @@ describe("how an http step reaches its server", () => {
     assert.deepEqual(await ask({}, { get: `http://${host}/`, expect: { text: host } }), [undefined]);
   });
 
+  itOn("ipv6", "finds a server of localhost that listens on IPv6 alone", async () => {
+    await using server = await Listening.of(
+      createServer((_, reply) => void reply.end("six")),
+      "::1",
+    );
+    const expect = { text: "six" };
+    for (const name of ["localhost", "LOCALHOST", "app.localhost"])
+      assert.deepEqual(await ask({}, { get: `http://${name}:${server.port}/`, expect }), [undefined], name);
+    const led = { "connect-to": { "shop.test:80": `localhost:${server.port}` } };
+    assert.deepEqual(await ask(led, { get: "http://shop.test", expect }), [undefined]);
+  });
+
   it("says whom it can't reach", async () => {
     const free = await LoopbackService.listen(() => {});
     const { host, port } = free;

@@ -5,6 +5,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { forSuite } from "../../forSuite.ts";
 import { isAlive } from "../../isAlive.ts";
+import { itOn } from "../../itOn.ts";
 import { handOn, Listening } from "../../listening.ts";
 import { mysqlPrograms } from "../../mysql/mysqlPrograms.ts";
 import { startedMysql } from "../../mysql/startedMysql.ts";
@@ -460,6 +461,19 @@ select * from t order by a /* the end */;`,
       await watcher.succeeds({ query: "drop table slow" });
     });
 
+    itOn(
+      "ipv6",
+      "finds a server of localhost that listens on IPv6 alone, also to cancel a statement",
+      async () => {
+        await using door = await Listening.of((inside) => void handOn(inside, mysql().port), "::1");
+        await using steps = stepsThrough({ host: `localhost:${door.port}` });
+        assert.match(
+          await steps.fails({ query: "select sleep(3600)", timeout: "1s" }),
+          /; it was cancelled$/,
+        );
+      },
+    );
+
     it("says so when the server can't be told to cancel", async () => {
       const server = createServer((inside) => {
         handOn(inside, mysql().port);
@@ -559,7 +573,7 @@ select * from t order by a /* the end */;`,
       return testSteps(mysql().url(), folder.path, {}, { PASSWORD: mysql().password });
     }
 
-    function stepsThrough({ host }: Listening, query = ""): TestSteps {
+    function stepsThrough({ host }: Pick<Listening, "host">, query = ""): TestSteps {
       const url = `mysql://app:\${{ env.PASSWORD }}@${host}/shop${query}`;
       return testSteps(url, folder.path, {}, { PASSWORD: mysql().password });
     }

@@ -5,6 +5,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { forSuite } from "../../forSuite.ts";
 import { isAlive } from "../../isAlive.ts";
+import { itOn } from "../../itOn.ts";
 import { handOn, Listening } from "../../listening.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { recordStatements } from "../../postgres/recordStatements.ts";
@@ -430,6 +431,19 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     await last.succeeds({ query: "select 1" });
   });
 
+  itOn(
+    "ipv6",
+    "finds a server of localhost that listens on IPv6 alone, also to cancel a statement",
+    async () => {
+      await using door = await Listening.of((inside) => void handOn(inside, postgres().port), "::1");
+      await using steps = stepsThrough({ host: `localhost:${door.port}` });
+      assert.match(
+        await steps.fails({ query: "select pg_sleep(3600)", timeout: "1s" }),
+        /; it was cancelled$/,
+      );
+    },
+  );
+
   it("says why a pooler ends the session, whichever code it has for that", async () => {
     const sockets: Socket[] = [];
     await using door = await Listening.of((inside) => {
@@ -574,7 +588,7 @@ select pg_temp.twice(a) as n, b from t; -- the end`,
     return testSteps(postgres().url(), folder.path, {}, { PASSWORD: postgres().password });
   }
 
-  function stepsThrough({ host }: Listening): TestSteps {
+  function stepsThrough({ host }: Pick<Listening, "host">): TestSteps {
     const url = `postgres://app:\${{ env.PASSWORD }}@${host}/postgres`;
     return testSteps(url, folder.path, {}, { PASSWORD: postgres().password });
   }

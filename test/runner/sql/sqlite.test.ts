@@ -124,6 +124,21 @@ describe("an sql step on SQLite", () => {
     }
   });
 
+  it("says how a list is looked through where `in (?)` would find nothing", async () => {
+    await using steps = testSteps("sqlite::memory:", folder.path);
+    const params = ["a", [1, 2]];
+    for (const written of ["in (?)", "IN( $2 )"])
+      assert.equal(
+        await steps.fails({
+          query: `select 1 where 'a' = ${written.includes("$") ? "$1" : "?"} and 1 ${written}`,
+          params,
+        }),
+        `a list is one parameter, which \`${written}\` compares as a whole: write \`in (select value from json_each(?))\``,
+      );
+    const query = "select 1 as n where 'a' in (?) and 1 in (select value from json_each(?))";
+    await steps.succeeds({ query, params, expect: { rows: [{ n: 1 }] } });
+  });
+
   it("never ignores a second statement of a query", async () => {
     await using steps = fileSteps("create table t (a)");
     assert.match(
