@@ -66,13 +66,17 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
 }
 
+/** Texts, quoted names and comments: a `?` in them is no parameter. */
+const quotedSql = /'[^']*'|"[^"]*"|`[^`]*`|--.*|\/\*[\s\S]*?\*\//g;
+
 /** @throws StepFault for a list that `in (?)` would compare as one text, so that nothing is found. PostgreSQL may mean an array. */
 function checkLists(work: SqlStep["work"], { kind }: Database): void {
   const among =
     kind === "mysql" ? "json_contains(?, cast(id as char))" : "in (select value from json_each(?))";
   for (const { params, text } of work.kind === "statements" && kind !== "postgres" ? work.statements : []) {
     for (const { 0: written, 1: number, index } of text.matchAll(/\bin\s*\(\s*(?:\?|\$(\d+))\s*\)/gi)) {
-      const place = number === undefined ? text.slice(0, index).split("?").length - 1 : Number(number) - 1;
+      const before = text.slice(0, index).replaceAll(quotedSql, "");
+      const place = number === undefined ? before.split("?").length - 1 : Number(number) - 1;
       if (Array.isArray(params[place]))
         throw new StepFault(
           `a list is one parameter, which \`${written}\` compares as a whole: write \`${among}\``,
