@@ -50,6 +50,7 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
   });
   const deps: StartPipelineDeps = {
     session: idleSession(() => Promise.reject(new Error("by whom?"))),
+    projectNames: { register: async (_, { root }) => ({ name: "shop", root }) },
     target: () => ({ kind: "embedded" }),
     waits,
     shutdown: new Shutdown(),
@@ -147,6 +148,24 @@ describe("starting a pipeline from the editor", () => {
       .filter(({ method }) => method === "POST")
       .map(({ headers }) => headers["idempotency-key"]);
     assert.equal(new Set(keys).size, 3, "each Retry is a wish of its own");
+  });
+
+  it("asks again at Retry for what the project's folder leads to by then", async () => {
+    await using service = await LoopbackService.listen((_, response) => sendJson(response, 429, usedUp));
+    const { deps } = depsOf(["Retry"]);
+    const names = ["r1", "current"];
+    const register = async (_: unknown, { root }: { root: string }) => ({ name: names.shift() ?? "", root });
+    const start = { pipeline: "nightly", project: "r1", root: "/srv/current" };
+    await startPipeline(start, {
+      ...deps,
+      ...by(service.client(systemClock)),
+      projectNames: { register },
+    });
+    const posts = service.asked.filter(({ method }) => method === "POST");
+    assert.deepEqual(
+      posts.map(({ body }) => JSON.parse(body).project),
+      ["r1", "current"],
+    );
   });
 
   it("runs what was asked for, although the file was edited while the start waited", async () => {
