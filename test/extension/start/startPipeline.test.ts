@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { ChosenStart } from "../../../src/extension/start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
 import { Waits } from "../../../src/extension/start/waits.ts";
@@ -38,7 +38,12 @@ function depsOf(presses: string[], others: Partial<StartPipelineDeps> = {}) {
   const noting = (name: string) => async (start: ChosenStart) => void pressed.push([name, start]);
   const announcer = new RunAnnouncer({
     window,
-    session: { runChanged: new Emitter(), state: new ObservableValue<SessionState>({ kind: "idle" }) },
+    session: {
+      runChanged: new Emitter(),
+      state: new ObservableValue<SessionState>({ kind: "idle" }),
+      reading: new ObservableValue<OrgReading | undefined>(undefined),
+      currentClient: undefined,
+    },
     claims: memoryClaims(),
     clock: systemClock,
     log,
