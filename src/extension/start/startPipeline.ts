@@ -116,7 +116,7 @@ async function withProjectName(
 async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Promise<boolean> {
   const twice = t("Wait Twice");
   const chosen = await window.showInformationMessage(
-    t("{0} is already waiting for a slot; gives up in {1} s.", already.pipeline, already.secondsLeft),
+    t("{0} was not started again, since it was waiting for a slot already.", already.pipeline),
     twice,
   );
   return chosen === twice;

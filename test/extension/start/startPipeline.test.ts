@@ -335,7 +335,8 @@ describe("starting a pipeline from the editor", () => {
     await service.until(() => service.held === 1);
     const before = starts();
     await startPipeline(wish, all);
-    assert.match(texts("info")[0] ?? "", /^nightly is already waiting for a slot; gives up in 1\d\d s\.$/);
+    // It may stand there for longer than the wait.
+    assert.equal(texts("info")[0], "nightly was not started again, since it was waiting for a slot already.");
     assert.equal(starts(), before);
     presses.push("Wait Twice");
     const second = startPipeline(wish, all);
