@@ -80,25 +80,25 @@ async function filesOf(root: string, fileName: RegExp): Promise<string[]> {
  * it; one whose endpoint is missing or unusable is left alone.
  *
  * @returns the project under the service's name for it, which differs if another folder has the same name, or if the service
- * knows the folder by a link.
+ * knows the folder by another path, and the service's path.
  * @throws PipelineError of a service with the endpoint; `out-of-reach`.
  */
 export async function registerProject(
   client: ServiceClient,
   project: LocalProject,
   signal: AbortSignal,
-): Promise<LocalProject> {
+): Promise<LocalProject & { readonly servedRoot?: string }> {
   if (!isLoopback(client.baseUrl)) return project;
   try {
-    const { name } = await client.putProject(project.name, project.root, signal);
-    return { name, root: project.root };
+    const { name, root: servedRoot } = await client.putProject(project.name, project.root, signal);
+    return { name, root: project.root, servedRoot };
   } catch (error) {
     if (error instanceof PipelineError && !thrownTypes.has(error.type)) return project;
     throw error;
   }
 }
 
-/** A folder's path without links, by which a window knows that two of its folders are one. */
+/** A folder's path without links, by which two paths of one folder are known. */
 export function placeOf(folder: string): string {
   try {
     return realpathSync.native(folder);

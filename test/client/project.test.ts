@@ -63,12 +63,12 @@ describe("the projects of several folders", () => {
 });
 
 describe("telling the service of a project", () => {
-  it("tells the folder as it was opened, and keeps it, under the service's name", async () => {
+  it("tells the folder as it was opened, and keeps it, under the service's name and with its path", async () => {
     const there = { name: "lamps", root: "/srv/lamps" };
     await using service = await LoopbackService.listen((_, response) => sendJson(response, 200, there));
     const opened = { name: "link", root: "/home/me/link" };
     const known = await registerProject(service.client(new FakeClock()), opened, never);
-    assert.deepEqual(known, { name: "lamps", root: opened.root });
+    assert.deepEqual(known, { name: "lamps", root: opened.root, servedRoot: there.root });
     assert.deepEqual(JSON.parse(service.asked[0]?.body ?? ""), { root: opened.root });
   });
 

@@ -176,7 +176,7 @@ describe("the main job, in VS Code", () => {
     await at.window.writeSettings({ "pipelineRuns.baseUrl": other.url });
     await status("(Pipeline Runs: )?no API key");
     await at.window.setApiKey("plr_wrong");
-    const wrong = await toast(/doesn't accept this API key\. It was not saved\.$/);
+    const wrong = await toast(/^The API key was not saved: .+ doesn't accept it\.$/);
     await wrong.press("Try Again");
     await at.window.enterApiKey(secret);
     await toast(/^The API key is set: acme, at http:/);

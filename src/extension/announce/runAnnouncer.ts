@@ -19,7 +19,7 @@ export interface AnnouncerDeps {
     typeof vscodeWindow,
     "showInformationMessage" | "showErrorMessage" | "setStatusBarMessage" | "state"
   >;
-  readonly session: Pick<Session, "runChanged" | "state">;
+  readonly session: Pick<Session, "runChanged" | "state" | "reading" | "currentClient">;
   readonly claims: Claims;
   readonly clock: Clock;
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
@@ -42,7 +42,7 @@ const statusBarTime = 8000;
  */
 export class RunAnnouncer implements Disposable {
   readonly #deps: AnnouncerDeps;
-  readonly #listening: Disposable;
+  readonly #listening: readonly Disposable[];
   /** Runs whose end is shown by the command that cancels them. */
   readonly #suppressed = new Set<string>();
   /** Runs that this window follows, and active runs that events reported. */
@@ -51,11 +51,20 @@ export class RunAnnouncer implements Disposable {
 
   constructor(deps: AnnouncerDeps) {
     this.#deps = deps;
-    this.#listening = deps.session.runChanged.subscribe((run) => this.#onRunChanged(run));
+    const { runChanged, reading } = deps.session;
+    let isFollowed = false;
+    this.#listening = [
+      runChanged.subscribe((run) => this.#onRunChanged(run)),
+      reading.observe((now) => {
+        const wasFollowed = isFollowed;
+        isFollowed = now?.how === "followed";
+        if (isFollowed && !wasFollowed) void this.#readMissedEnds();
+      }),
+    ];
   }
 
   dispose(): void {
-    this.#listening.dispose();
+    for (const one of this.#listening) one.dispose();
   }
 
   /** Keeps this run's end from being announced, since the cancelling command shows it. @returns a function that undoes this. */
@@ -121,6 +130,15 @@ export class RunAnnouncer implements Disposable {
   #onRunChanged(run: Run): void {
     if (isActive(run)) this.#active.add(run.runId);
     else if (this.#active.delete(run.runId)) void this.#announceOther(run);
+  }
+
+  /** Announces the runs that ended while the service's events were broken off, as when it was killed. */
+  async #readMissedEnds(): Promise<void> {
+    const { session, signal } = this.#deps;
+    for (const runId of this.#active) {
+      const run = await session.currentClient?.run(runId, signal).catch(() => undefined);
+      if (run !== undefined) this.#onRunChanged(run);
+    }
   }
 
   async #announceOther(run: Run): Promise<void> {

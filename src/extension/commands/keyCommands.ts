@@ -51,7 +51,7 @@ async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   } catch (error) {
     if (error instanceof PipelineError && error.type === "unauthorized") {
       const again = t("Try Again");
-      const refused = t("{0} doesn't accept this API key. It was not saved.", origin);
+      const refused = t("The API key was not saved: {0} doesn't accept it.", origin);
       if ((await window.showErrorMessage(refused, again)) === again) await enterKey(where, deps);
       return;
     }

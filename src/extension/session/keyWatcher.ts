@@ -48,8 +48,8 @@ export function watchKeys(deps: KeyWatcherDeps) {
     const [set, choose] = [t("Set API Key…"), t("Choose Another…")];
     const told =
       kept.org === undefined
-        ? t("{0} no longer accepts the API key.", originText(origin))
-        : t("{0} no longer accepts the API key of {1}.", originText(origin), kept.org.orgName);
+        ? t("The API key is no longer accepted by {0}.", originText(origin))
+        : t("The API key of {1} is no longer accepted by {0}.", originText(origin), kept.org.orgName);
     const chosen = await window.showWarningMessage(told, set, choose);
     if (chosen === set) await executeCommand("pipelineRuns.setApiKey");
     if (chosen === choose) await executeCommand("pipelineRuns.chooseKey");

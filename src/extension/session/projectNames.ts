@@ -1,5 +1,5 @@
 import type { Disposable, LogOutputChannel } from "vscode";
-import { type LocalProject, registerProject } from "../../client/project.ts";
+import { type LocalProject, placeOf, registerProject } from "../../client/project.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { isSameService } from "../../client/service/failedRequest.ts";
 import { describeError } from "../../contract/errors.ts";
@@ -20,6 +20,8 @@ export class ProjectNames implements Disposable {
   readonly #deps: ProjectNamesDeps;
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
+  /** By the projects' folders: the service's paths of them. */
+  readonly #servedRoots = new Map<string, string>();
   readonly #registered = new Map<string, Promise<LocalProject>>();
   /** The service that gave these names. */
   #service: ServiceClient | undefined;
@@ -37,25 +39,29 @@ export class ProjectNames implements Disposable {
   }
 
   /**
-   * Registers a project; does so again only once the service has moved or another key is used.
+   * Registers a project; does so again only once the service has moved, another key is used, or a link leads elsewhere.
    * @returns the project under the service's name for it.
    * @throws PipelineError as `registerProject`.
    */
   register(client: ServiceClient, project: LocalProject): Promise<LocalProject> {
     if (!this.#isKnown(client)) {
       this.#names.clear();
+      this.#servedRoots.clear();
       this.#registered.clear();
       this.#service = client;
     }
     const { root } = project;
     const known = this.#registered.get(root);
-    if (known !== undefined) return known;
+    if (known !== undefined && this.#isSameFolder(root)) return known;
     if (!this.#names.has(root)) this.#names.set(root, project.name);
     const asked = registerProject(client, project, this.#ended.signal);
     this.#registered.set(root, asked);
+    this.#servedRoots.delete(root);
     asked.then(
-      ({ name }) => {
-        if (this.#registered.get(root) === asked) this.#names.set(root, name);
+      ({ name, servedRoot = root }) => {
+        if (this.#registered.get(root) !== asked) return;
+        this.#names.set(root, name);
+        this.#servedRoots.set(root, servedRoot);
       },
       () => {
         if (this.#registered.get(root) === asked) this.#registered.delete(root);
@@ -69,7 +75,9 @@ export class ProjectNames implements Disposable {
     const { session, log, isTrusted } = this.#deps;
     const service = session.state.value.kind === "live" ? session.currentClient : undefined;
     if (service === undefined || !isTrusted()) return;
-    const unknown = projects.filter(({ root }) => !this.#isKnown(service) || !this.#names.has(root));
+    const unknown = projects.filter(
+      ({ root }) => !this.#isKnown(service) || !this.#names.has(root) || !this.#isSameFolder(root),
+    );
     if (unknown.length === 0) return;
     const { signal } = this.#ended;
     // One after the other, so that of two folders of the same name the same one always comes first.
@@ -84,6 +92,12 @@ export class ProjectNames implements Disposable {
 
   dispose(): void {
     this.#ended.abort();
+  }
+
+  /** Whether the service's path still leads to the window's folder: either may be a link that was changed. */
+  #isSameFolder(root: string): boolean {
+    const served = this.#servedRoots.get(root) ?? root;
+    return served === root || placeOf(served) === placeOf(root);
   }
 
   /** Whether the names are from this service. */

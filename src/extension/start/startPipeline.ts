@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { t } from "@vscode/l10n";
 import type { LogOutputChannel, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/service/client.ts";
@@ -11,6 +12,7 @@ import { anySignal } from "../../machine/anySignal.ts";
 import { FileProblem } from "../announce/problemNotice.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/serviceChoice.ts";
+import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import { runsPerDayOf } from "../session/sessionState.ts";
 import type { Shutdown } from "../window/shutdown.ts";
@@ -29,6 +31,7 @@ import type { Wait, Waits } from "./waits.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
   readonly session: Pick<Session, "connect" | "reconnect" | "noteChange" | "state">;
+  readonly projectNames: Pick<ProjectNames, "register">;
   readonly target: () => Target;
   readonly waits: Waits;
   readonly shutdown: Pick<Shutdown, "join">;
@@ -64,10 +67,10 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
     using asking = deps.waits.starting(chosen);
     // The same start is already being requested, as by the first click of a double click.
     if (asking === undefined) return;
-    // Again for each attempt, since the service may have moved or the settings changed.
+    // Again for each attempt, since the service may have moved, or the settings or a link changed.
     const client = await deps.session.connect(deps.signal, "asked");
     const reconnect = reconnectTo(deps);
-    const attempt = await attemptStart(chosen, client, reconnect, deps);
+    const attempt = await attemptStart(await withProjectName(chosen, client, deps), client, reconnect, deps);
     switch (attempt.kind) {
       case "stopped":
         deps.log.info(`${chosen.pipeline}: stopped`);
@@ -98,10 +101,22 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
   }
 }
 
+/** A start of a folder's project under the service's name for what the folder leads to now. */
+async function withProjectName(
+  chosen: ChosenStart,
+  client: ServiceClient,
+  { projectNames }: StartPipelineDeps,
+): Promise<ChosenStart> {
+  const { root } = chosen;
+  if (root === undefined) return chosen;
+  const { name } = await projectNames.register(client, { name: basename(root), root });
+  return { ...chosen, project: name };
+}
+
 async function isWantedTwice(already: Wait, { window }: StartPipelineDeps): Promise<boolean> {
   const twice = t("Wait Twice");
   const chosen = await window.showInformationMessage(
-    t("{0} is already waiting for a slot; gives up in {1} s.", already.pipeline, already.secondsLeft),
+    t("{0} was not started again, since it was waiting for a slot already.", already.pipeline),
     twice,
   );
   return chosen === twice;

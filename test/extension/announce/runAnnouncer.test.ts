@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
+import type { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import {
   type AnnounceLevel,
   RunAnnouncer,
   readAnnounceLevel,
 } from "../../../src/extension/announce/runAnnouncer.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { Claims } from "../../../src/extension/window/claims.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
+import { until } from "../../until.ts";
 import { memoryClaims } from "../memoryClaims.ts";
 import { fakeWindow } from "../start/fakeWindow.ts";
 
@@ -29,10 +31,17 @@ const run = (others: Partial<Run> = {}): Run => ({
 const ended = (status: string, others: Partial<Run> = {}) =>
   run({ status, stoppedAt: "2026-03-03T10:00:02Z", ...others });
 
-function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), presses: string[] = []) {
+function windowWith(
+  level: AnnounceLevel,
+  claims: Claims = memoryClaims(),
+  presses: string[] = [],
+  currentClient?: ServiceClient,
+) {
   const { window, shown, texts } = fakeWindow(presses);
   const clock = new FakeClock();
   const session = {
+    currentClient,
+    reading: new ObservableValue<OrgReading | undefined>(undefined),
     runChanged: new Emitter<Run>(),
     state: new ObservableValue<SessionState>({
       kind: "live",
@@ -74,7 +83,7 @@ function windowWith(level: AnnounceLevel, claims: Claims = memoryClaims(), press
     for (const one of runs) session.runChanged.emit(one);
     return settle();
   };
-  return { announcer, tell, settle, shown, texts, executed, settings };
+  return { announcer, session, tell, settle, shown, texts, executed, settings };
 }
 
 describe("the announcement of a run's end", () => {
@@ -100,6 +109,43 @@ describe("the announcement of a run's end", () => {
     const { tell, shown } = windowWith("all");
     await tell(ended("failed"));
     assert.deepEqual(shown.all, []);
+  });
+
+  it("is of a run that ended while the service's events were broken off", async () => {
+    await using service = await LoopbackService.listen((asked, response) => {
+      const isLost = asked.path === "/api/runs/run_1";
+      sendJson(response, 200, runOnWire(isLost ? lost : { "run-id": "run_2" }));
+    });
+    const lost = {
+      status: "lost",
+      actor: "key_me",
+      reason: "the service died while it ran",
+      "stopped-at": "2026-03-03T10:00:02Z",
+    };
+    const client = service.client(systemClock);
+    const { session, tell, shown, texts, settle } = windowWith("myFailures", memoryClaims(), [], client);
+    const reading = { at: 0, servedAt: 0 };
+    session.reading.set({ ...reading, how: "followed" });
+    await tell(
+      run(),
+      run({ runId: "run_2" }),
+      run({ runId: "run_3" }),
+      ended("cancelled", { runId: "run_3" }),
+    );
+    session.reading.set({ ...reading, how: "followed" });
+    assert.deepEqual(service.asked, [], "nothing is asked while events come");
+    session.reading.set(undefined);
+    session.reading.set({ ...reading, how: "asked" });
+    session.reading.set({ ...reading, how: "followed" });
+    await until(async () => {
+      await settle();
+      return shown.all.length > 0 && service.asked.length > 1;
+    });
+    assert.deepEqual(texts("error"), ["nightly was lost: the service died while it ran"]);
+    assert.deepEqual(
+      service.asked.map(({ path }) => path),
+      ["/api/runs/run_1", "/api/runs/run_2"],
+    );
   });
 
   it("is made once, by one of several windows", async () => {

@@ -74,7 +74,7 @@ describe("setting an API key", () => {
     kept.set(`apiKey:${service.origin}`, "plk_good");
     await setApiKey(deps);
     assert.equal(await keyOf(keys, service.origin), "plk_good");
-    assert.match(shown[0] ?? "", /doesn't accept this API key\. It was not saved\./);
+    assert.match(shown[0] ?? "", /^The API key was not saved: .+ doesn't accept it\.$/);
   });
 
   it("keeps a key that could not be tried, since a service may be down", async () => {

@@ -102,7 +102,7 @@ describe("keys in several windows", () => {
     accepted.add("plk_new");
     await first.keys.add({ origin, baseUrl, key: "plk_new", org: lamps });
     await scene.reach("live");
-    assert.deepEqual(told, [`${origin} no longer accepts the API key of Lamps.`]);
+    assert.deepEqual(told, [`The API key of Lamps is no longer accepted by ${origin}.`]);
   });
 
   it("that a command has told of are not told of again, in any window", async () => {
@@ -122,7 +122,7 @@ describe("keys in several windows", () => {
     await first.keys.add({ origin, baseUrl, key: "plk_other", org: lamps });
     while (told.length === 0) await new Promise(setImmediate);
     await new Promise(setImmediate);
-    assert.deepEqual(told, [`${origin} no longer accepts the API key of Lamps.`]);
+    assert.deepEqual(told, [`The API key of Lamps is no longer accepted by ${origin}.`]);
     assert.deepEqual(logged, []);
   });
 

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { loopbackFetch } from "../../../src/client/service/loopbackFetch.ts";
 import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
 import { type RunPipelineDeps, runPipeline } from "../../../src/extension/commands/runPipeline.ts";
@@ -9,6 +11,8 @@ import { Waits } from "../../../src/extension/start/waits.ts";
 import { Shutdown } from "../../../src/extension/window/shutdown.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";
+import { TemporaryFolder } from "../../temporaryFolder.ts";
+import { until } from "../../until.ts";
 import { memoryClaims } from "../memoryClaims.ts";
 import { memoryMemento } from "../memoryMemento.ts";
 import { backButton } from "./answeringWindow.ts";
@@ -16,8 +20,8 @@ import { fakeWindow } from "./fakeWindow.ts";
 
 const log = { info: () => {}, warn: () => {} };
 
-/** A window with a project of the service, and what it asks; a look for the service is `GET /healthz`. */
-async function windowOf(service: Awaited<ReturnType<typeof startedService>>) {
+/** A window with a project's folder, and what it asks the service; a look for the service is `GET /healthz`. */
+async function windowOf(service: Awaited<ReturnType<typeof startedService>>, folder = service.project.root) {
   const { secret } = await service.member();
   const asked: string[] = [];
   const real = loopbackFetch();
@@ -65,10 +69,11 @@ async function windowOf(service: Awaited<ReturnType<typeof startedService>>) {
     cliPath: () => undefined,
     env: {},
     saveFiles: async () => {},
-    folders: () => [service.project.root],
+    folders: () => [folder],
     isTrusted: () => true,
   };
   return {
+    client: service.client(secret),
     asked,
     shown,
     session,
@@ -122,4 +127,42 @@ describe("a start from the editor", () => {
     const follow = window.asked.filter((each) => !/\/api\/(?:events|runs\/.*)$/.test(each));
     assert.deepEqual(follow, ["POST /api/runs"]);
   });
+
+  for (const [opened, registered, expected] of [
+    ["current", "r1", ["r1", "r2", "r1"]],
+    ["r1", "current", ["r1", "r1", "r1"]],
+  ] as const) {
+    it(`runs what ${opened} leads to now, though the service knows the folder as ${registered} and the link was changed`, async () => {
+      await using service = await startedService();
+      await using releases = await TemporaryFolder.make();
+      const at = (name: string) => join(releases.path, name);
+      const ran = at("ran");
+      const lead = async (release: string) => {
+        await rm(at("current"), { force: true });
+        await symlink(at(release), at("current"), "junction");
+      };
+      for (const release of ["r1", "r2"]) {
+        await mkdir(join(at(release), "pipelines"), { recursive: true });
+        const script = `require('node:fs').writeFileSync(${JSON.stringify(ran)}, '${release}')`;
+        await writeFile(join(at(release), "pipelines/hello.yaml"), programPipeline(script));
+      }
+      await lead("r1");
+      using window = await windowOf(service, at(opened));
+      await window.client.putProject(registered, at(registered), new AbortController().signal);
+      for (const [index, release] of ["r1", "r2", "r1"].entries()) {
+        await lead(release);
+        await window.run();
+        assert.equal(
+          await until(() =>
+            readFile(ran, "utf8").then(
+              (text) => text || undefined,
+              () => undefined,
+            ),
+          ),
+          expected[index],
+        );
+        await rm(ran);
+      }
+    });
+  }
 });

@@ -349,7 +349,7 @@ describe("VS Code, among strangers", () => {
       }
       const texts = [...(await shown().notifications.centre()), ...(await second.notifications.centre())];
       assert.equal(
-        texts.filter((text) => text.includes("no longer accepts the API key of Lamps")).length,
+        texts.filter((text) => text.includes("The API key of Lamps is no longer accepted")).length,
         1,
         texts.join(),
       );
