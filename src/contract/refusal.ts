@@ -1,5 +1,5 @@
-import { secondsToReset } from "./day.ts";
-import { type InputValue, inputText } from "./inputs.ts";
+import { secondsToReset } from "./limits.ts";
+import { type InputValue, inputText } from "./pipelines.ts";
 import type { StartRequest } from "./run.ts";
 import { deepestJson } from "./wire.ts";
 

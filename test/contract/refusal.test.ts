@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { secondsToReset } from "../../src/contract/day.ts";
+import { secondsToReset } from "../../src/contract/limits.ts";
 import { type RefusingReply, readRefusal } from "../../src/contract/refusal.ts";
 import { holds } from "./holds.ts";
 

@@ -1,8 +1,7 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject } from "../../client/project.ts";
 import type { RunsQuery, ServiceClient } from "../../client/service/client.ts";
-import { inputText } from "../../contract/inputs.ts";
-import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { inputText, type PipelineEntry } from "../../contract/pipelines.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import type { Environment } from "../../project/environment.ts";

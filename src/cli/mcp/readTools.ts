@@ -7,7 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { failureInReason, nameOf, type Run, reasonLine } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
-import { repeat } from "../../machine/bell.ts";
+import { repeat } from "../../machine/clock.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";

@@ -2,12 +2,11 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
-import { fromFailedStep } from "../../contract/fromStep.ts";
-import { inputsForRerun } from "../../contract/inputs.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
 import { type Hint, refusalReport, runCommand, startCommand, startOptions } from "../../contract/refusal.ts";
-import { failureInReason, nameOf, type Run, reasonText } from "../../contract/run.ts";
+import { failureInReason, fromFailedStep, nameOf, type Run, reasonText } from "../../contract/run.ts";
 import { counted } from "../../text/counted.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
@@ -138,7 +137,7 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
-  const failed = await (await import("../../project/resumeAt.ts")).resumeAt(run, root);
+  const failed = await (await import("../../project/pipelineFiles.ts")).resumeAt(run, root);
   if (failed === undefined) return undefined;
   const command = startCommand({
     pipeline: run.pipeline,

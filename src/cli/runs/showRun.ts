@@ -6,7 +6,7 @@ import type { Artifact, Run, RunStep } from "../../contract/run.ts";
 import { failureInReason, nameOf, reasonText, startedBy } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { changeNotes, commitText, ranText } from "../../text/changes.ts";
-import { sizeText } from "../../text/size.ts";
+import { sizeText } from "../../text/counted.ts";
 import { duration, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { reportedRun } from "../report/reportedRuns.ts";

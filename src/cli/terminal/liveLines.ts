@@ -1,5 +1,4 @@
-import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { type Clock, repeat } from "../../machine/clock.ts";
 import { cut, marksOf, type Stream, type Terminal } from "./terminal.ts";
 
 /** The current text of a live line; an empty text hides it. @param spinner the current frame. */

@@ -1,7 +1,7 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { ServiceState } from "../../contract/service.ts";
+import { setStopped } from "../../machine/connectionFile.ts";
 import { prepareDataFolder } from "../../machine/dataFolder.ts";
-import { setStopped } from "../../machine/stoppedFile.ts";
 import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 import { type ConnectDeps, startEmbedded } from "./startEmbedded.ts";

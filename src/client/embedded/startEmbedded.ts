@@ -1,9 +1,14 @@
 import { spawn } from "node:child_process";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
-import { type Connection, readConnection } from "../../machine/connectionFile.ts";
+import {
+  type Connection,
+  isStopped,
+  readConnection,
+  ServiceStopped,
+  setStopped,
+} from "../../machine/connectionFile.ts";
 import { lastLines, openServiceLog, prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
-import { isStopped, ServiceStopped, setStopped } from "../../machine/stoppedFile.ts";
 import { refuseOldNode } from "../../machine/versions.ts";
 import { type Environment, lastingEnvironment } from "../../project/environment.ts";
 import { shortageOf } from "../../project/systemErrors.ts";

@@ -1,7 +1,7 @@
-import { dayMilliseconds, nextReset } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { inputText } from "../../contract/inputs.ts";
+import { dayMilliseconds, nextReset } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
+import { inputText } from "../../contract/pipelines.ts";
 import type { Run, RunListPage } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { countDayUse, type DayUse } from "../../text/dayUse.ts";

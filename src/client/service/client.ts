@@ -1,5 +1,4 @@
 import type * as z from "zod/mini";
-import { type Changes, changesSchema, type RanPipeline, ranPipelineSchema } from "../../contract/changes.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
@@ -13,9 +12,13 @@ import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   agentHeader,
   type CancelReply,
+  type Changes,
   cancelReplySchema,
+  changesSchema,
+  type RanPipeline,
   type Run,
   type RunListPage,
+  ranPipelineSchema,
   runListSchema,
   runSchema,
   type StartRequest,

@@ -1,13 +1,13 @@
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
-import { parseBaseUrl } from "./baseUrl.ts";
 import { Deadline } from "./deadline.ts";
 import { foreignText, parseForeignJson } from "./foreignText.ts";
 import { outOfReach } from "./reachFaults.ts";
 import {
   type FetchResponse,
   labelOf,
+  parseBaseUrl,
   type ResponseHeaders,
   type Service,
   type ServiceCall,

@@ -4,7 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Queue } from "../../contract/org.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { QueuePlace } from "../../text/queueText.ts";
+import type { QueuePlace } from "../../text/refusalText.ts";
 import { watchQueue } from "../follow/events.ts";
 import type { ServiceClient, StartAttempt, StartOptions } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";

@@ -4,7 +4,7 @@ import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { inputsForRerun } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
 import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";

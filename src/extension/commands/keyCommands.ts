@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { QuickInputButton, QuickPickItem, window as vscodeWindow } from "vscode";
-import { parseBaseUrl } from "../../client/service/baseUrl.ts";
+import { parseBaseUrl } from "../../client/service/request.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ApiKeys, StoredKey } from "../keys/apiKeys.ts";

@@ -3,7 +3,7 @@ import type { window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
 import type { RunsQuery, ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { inputsForRerun } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../text/time.ts";

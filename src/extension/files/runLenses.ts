@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { RunListState } from "../session/runList.ts";
-import type { Wait } from "../start/waits.ts";
+import type { Wait } from "../start/waitNotice.ts";
 import type { ObservableValue } from "../window/observable.ts";
 import type { Analyses } from "./analyses.ts";
 import { lensesOf, runsOf, waitOf } from "./lenses.ts";

@@ -6,8 +6,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { anySignal } from "../../machine/anySignal.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { anySignal, type Clock } from "../../machine/clock.ts";
 import type { Emitter, ObservableValue } from "../window/observable.ts";
 import { isOfAnotherDay, type OrgReading, resetOf, type SessionState } from "./sessionState.ts";
 

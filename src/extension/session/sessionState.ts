@@ -1,4 +1,4 @@
-import { nextReset, utcDay } from "../../contract/day.ts";
+import { nextReset, utcDay } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 

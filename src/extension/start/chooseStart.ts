@@ -7,7 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { listedFiles } from "../../project/pipelineFiles.ts";
-import { FileProblem, Untrusted } from "../announce/problemNotice.ts";
+import { FileProblem, Untrusted } from "../announce/notices.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import { chosenFrom } from "../window/chosenFrom.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { parseBaseUrl } from "../../../src/client/service/request.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { isActive } from "../../../src/contract/runStatus.ts";
 import { RunList, type RunListState } from "../../../src/extension/session/runList.ts";

@@ -7,7 +7,7 @@ import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { ChosenStart } from "../../../src/extension/start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
-import { Waits } from "../../../src/extension/start/waits.ts";
+import { Waits } from "../../../src/extension/start/waitNotice.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { Shutdown } from "../../../src/extension/window/shutdown.ts";
 import { systemClock } from "../../../src/machine/clock.ts";

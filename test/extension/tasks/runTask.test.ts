@@ -6,7 +6,7 @@ import { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
-import { Waits } from "../../../src/extension/start/waits.ts";
+import { Waits } from "../../../src/extension/start/waitNotice.ts";
 import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";

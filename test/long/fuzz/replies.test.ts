@@ -3,8 +3,8 @@ import { eventStream, serviceEvent } from "../../../src/client/follow/events.ts"
 import { readRefusalObject } from "../../../src/client/foreignTool/foreignTool.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Fetch, FetchResponse } from "../../../src/client/service/request.ts";
-import { secondsToReset } from "../../../src/contract/day.ts";
 import { describeError, errorTypes, PipelineError } from "../../../src/contract/errors.ts";
+import { secondsToReset } from "../../../src/contract/limits.ts";
 import { readRefusal, refusalMessage, refusalReport } from "../../../src/contract/refusal.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { controlCharacters } from "../../../src/text/controlCharacters.ts";
