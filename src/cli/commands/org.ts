@@ -52,7 +52,6 @@ function useLines(org: Org, use: DayUse, servedAt: number | undefined): string[]
   return [...(who ? [`${who}.`] : []), ...(pace ? [pace] : [])];
 }
 
-/** The service's reply on the org and its slots. */
 export interface Numbers {
   readonly org: Org;
   /** The service's clock, in milliseconds since 1970. */
@@ -83,7 +82,6 @@ async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<reado
 
 const barWidth = 20;
 
-/** A bar that shows the day's usage, only on a terminal. */
 function barOf(org: Org, terminal: Terminal): string {
   const { runsPerDay } = org.limits;
   if (!terminal.isTerminal || runsPerDay === 0) return "";

@@ -2,7 +2,6 @@
 
 import type { Tool } from "../tool.ts";
 
-/** The shells with a completion script. */
 export type Shell = keyof typeof scripts;
 
 /**

@@ -23,7 +23,6 @@ interface LogOptions extends LineSelection {
   readonly exitStatus?: boolean;
 }
 
-/** Which lines of a log are printed, and how. */
 interface LineSelection {
   readonly step?: string;
   readonly stream?: string;
@@ -120,7 +119,6 @@ async function print(
 
 const mostSearched = 20;
 
-/** Prints the matching lines in the logs of a pipeline's last runs, newest run first. */
 async function searchLogs(
   { output, connect }: Tool,
   pipeline: string,

@@ -6,7 +6,6 @@ import { type Failure, failuresOf } from "../../text/failureLines.ts";
 
 export type Steps = ReturnType<typeof stepsOf>;
 
-/** A run's steps, which the service lists as they start. */
 export function stepsOf(client: ServiceClient, runId: string, signal: AbortSignal) {
   let run: Run | undefined;
   /** The steps of its pipeline file, once requested. */
@@ -49,7 +48,6 @@ export function stepsOf(client: ServiceClient, runId: string, signal: AbortSigna
     nameOf,
     isMeant,
     select,
-    /** Why the steps so far failed. */
     async failures(): Promise<Failure[]> {
       await all();
       return run === undefined ? [] : failuresOf(run);

@@ -56,7 +56,6 @@ export function liveLines(output: LiveOutput, clock: Clock) {
 
 /** Redrawn lines at the bottom of a terminal. The cursor is hidden from the first `draw` until `release`. */
 export function liveRegion(stream: Stream, terminal: Terminal) {
-  /** The width of each drawn line. */
   let widths: readonly number[] = [];
   let isHidden = false;
   /** Moves to the start of the first drawn line. If the terminal was made narrower since, the lines have wrapped. */
@@ -93,7 +92,6 @@ export function liveRegion(stream: Stream, terminal: Terminal) {
       isHidden = true;
       widths = shown.map(({ width }) => width);
     },
-    /** Erases the lines and shows the cursor. */
     release(): void {
       clear();
       if (isHidden) stream.write("\u001b[?25h");

@@ -2,7 +2,6 @@ import { styleText } from "node:util";
 import truncatedWidth from "fast-string-truncated-width";
 import type { Environment } from "../../project/environment.ts";
 
-/** The part of an output stream that the tool uses. */
 export interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -19,7 +18,6 @@ export interface TerminalFlags {
   readonly quiet: boolean;
 }
 
-/** What an output stream supports. */
 export interface Terminal {
   readonly style: ReturnType<typeof styleOf>;
   /** Whether colours may be written, including those in a log. */
@@ -133,12 +131,9 @@ export function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? "") !== "";
 }
 
-/** The symbols in the tool's lines. */
 const unicodeMarks = {
-  /** Separates two facts on a line. */
   between: "·",
   ellipsis: "…",
-  /** The frames. */
   spinner: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
 };
 
@@ -201,7 +196,6 @@ interface TableLayout {
   readonly ellipsis?: string;
 }
 
-/** The minimum width of a cut column. */
 const leastWidth = 8;
 const gap = 2;
 
@@ -230,7 +224,6 @@ export function table(rows: readonly (readonly string[])[], layout: TableLayout 
     .join("\n");
 }
 
-/** Pads or cuts a text to exactly this width. */
 function fitted(text: string, columns: number, ellipsis: string): string {
   const shown = cut(text, columns, ellipsis);
   return shown.text + " ".repeat(columns - shown.width);

@@ -6,7 +6,6 @@ import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 import { type ConnectDeps, startEmbedded } from "./startEmbedded.ts";
 
-/** A service that was ended, and what it was doing. */
 export interface Ended {
   readonly was: Embedded;
   readonly state: ServiceState;

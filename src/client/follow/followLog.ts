@@ -16,7 +16,6 @@ export interface FollowLogOptions {
   /** Whether to continue until the run has stopped, rather than end with the entries so far. */
   readonly follow: boolean;
   readonly reconnect?: Reconnect;
-  /** Called each time the stream of the log has opened. */
   readonly onOpened?: () => void;
   /** Called when the connection breaks, before each attempt to restore it. */
   readonly onBroken?: (error: PipelineError) => void;
@@ -94,9 +93,7 @@ function isForgiven(error: unknown, wasOpen: boolean, faults: number): error is 
   return (error.fault === "dropped" || error.fault === "unavailable") && faults <= 3;
 }
 
-/** How far a log has been read. */
 class Reading {
-  /** The number of the last entry that was passed on. */
   lastReported: number;
   readonly #runId: string;
   readonly #options: FollowLogOptions;

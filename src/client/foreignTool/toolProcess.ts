@@ -9,7 +9,6 @@ export interface ForeignTool {
   readonly cliPath: string;
   readonly baseUrl: URL;
   readonly apiKey: string;
-  /** The project's root. */
   readonly cwd: string;
   /** Its environment, from which the editor's own variables are removed. */
   readonly env: Environment;
@@ -128,7 +127,6 @@ function lastLines(tell: (line: string) => void, apiKey: string): (text: string)
 
 const longestLine = 64 * 1024;
 
-/** The program to start, and whether its arguments are passed verbatim. */
 interface CommandLine {
   readonly path: string;
   readonly args: readonly string[];

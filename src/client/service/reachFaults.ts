@@ -19,7 +19,6 @@ type ReachFault =
   | "unavailable"
   | "throttled";
 
-/** The error for a request that the service hasn't answered. */
 export class OutOfReach extends PipelineError {
   readonly fault: ReachFault;
   /** From `Retry-After`, if present. */
@@ -120,7 +119,6 @@ function innermost(thrown: unknown): { readonly error: Error; readonly code?: st
   return error.name === "HTTPParserError" ? { error, code: "HPE_" } : (inner[0] ?? { error });
 }
 
-/** One sentence on what is wrong, and one on what to do. */
 interface Explanation {
   readonly message: string;
   readonly next: string;
@@ -168,7 +166,6 @@ export function tlsFault(
 
 interface About {
   readonly error: Error;
-  /** The time on this machine's clock. */
   readonly minute: string;
   readonly trustNext: string | undefined;
 }
@@ -208,7 +205,6 @@ const certificateFaults: Readonly<Record<string, CertificateFault>> = {
   HOSTNAME_MISMATCH: otherHost,
 };
 
-/** The hosts that the certificate names, at most three of them. */
 function namesOf(error: Error): string {
   const certificate = "cert" in error ? error.cert : undefined;
   const isNamed = typeof certificate === "object" && certificate !== null && "subjectaltname" in certificate;

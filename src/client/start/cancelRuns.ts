@@ -114,7 +114,6 @@ async function statusIfStopped(
   }
 }
 
-/** How often a cancel without a reply is tried. */
 const cancelAttempts = 3;
 
 /**

@@ -24,7 +24,6 @@ export async function runPipeline(
 
 interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
-  /** See `stepToResumeAt`. */
   readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 

@@ -42,7 +42,6 @@ export class FileProjects implements vscode.Disposable {
     return this.current.value.find(({ root }) => isPipelineOf(root, uri));
   }
 
-  /** The project whose folder contains a file. */
   projectAround(uri: vscode.Uri): FileProject | undefined {
     return this.current.value.find(({ root }) => pathIn(root, uri) !== undefined);
   }

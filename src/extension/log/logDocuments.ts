@@ -27,7 +27,6 @@ export interface LogDocumentsDeps {
   readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** See `stepToResumeAt`. */
   readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
@@ -100,7 +99,6 @@ export class LogDocuments implements vscode.Disposable {
     );
   }
 
-  /** Fires with the run's id when its document changes. */
   get onDidChange(): vscode.Event<string> {
     return this.#changed.event;
   }
@@ -163,7 +161,6 @@ export class LogDocuments implements vscode.Disposable {
     return this.#snapshotOf(document)?.parts ?? [];
   }
 
-  /** Paints the shown logs and calls back for each editor. */
   #look(editors: readonly vscode.TextEditor[], act: (editor: vscode.TextEditor) => void): void {
     for (const editor of editors) {
       if (editor.document.uri.scheme !== logScheme) continue;
@@ -172,7 +169,6 @@ export class LogDocuments implements vscode.Disposable {
     }
   }
 
-  /** The links of a document: to kept files, and to positions in the project's files. */
   async #links(document: vscode.TextDocument): Promise<vscode.DocumentLink[]> {
     const runId = runIdOf(document.uri);
     const snapshot = this.#snapshotOf(document);
@@ -213,7 +209,6 @@ export class LogDocuments implements vscode.Disposable {
     return found;
   }
 
-  /** The window's folder that the service knows by this name. */
   async #findProject(name: string): Promise<FindFile | undefined> {
     const { session, projectNames, signal, clock } = this.#deps;
     const client = vscode.workspace.isTrusted ? await session.connect(signal) : undefined;

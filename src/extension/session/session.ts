@@ -29,7 +29,6 @@ const reconnectBounds = {
   unfocused: { shortest: 1_000, longest: 300_000 },
 } as const;
 
-/** A service that a command has found. */
 interface FoundService {
   readonly client: ServiceClient;
   readonly used: ServiceInUse;
@@ -47,7 +46,6 @@ export class Session implements Disposable {
   readonly #random: () => number;
   #wanted = false;
   #watching: AbortController | undefined;
-  /** The connection whose numbers are shown. */
   #connection: ServiceConnection | undefined;
   #used: ServiceInUse | undefined;
 
@@ -259,7 +257,6 @@ export class Session implements Disposable {
 }
 
 export interface ClientOfDeps {
-  /** Finds or starts this machine's own service. */
   readonly embedded: (
     signal: AbortSignal,
     start: StartWhen,
@@ -313,7 +310,6 @@ interface ServiceInUseDeps {
 
 export type ServiceInUse = Awaited<ReturnType<typeof findServiceInUse>>;
 
-/** The service to use now, and the entered key, if any. */
 async function findServiceInUse({ target, keys }: ServiceInUseDeps) {
   const where = target();
   // The same text for the same service.

@@ -10,7 +10,6 @@ export type SessionState =
   | {
       readonly kind: "no-key";
       readonly origin: string;
-      /** Whether the service refused an existing key. */
       readonly refused: boolean;
     }
   | {
@@ -22,7 +21,6 @@ export type SessionState =
   | {
       readonly kind: "out-of-reach";
       readonly problem: string;
-      /** Whether it is retried automatically. */
       readonly retried: boolean;
     }
   /** A person has stopped this machine's own service: it isn't started until a person asks for it. */
@@ -34,7 +32,6 @@ export type SessionState =
 export interface OrgReading {
   /** `followed`: events report each change; `asked`: the numbers are as old as `at`. */
   readonly how: "followed" | "asked";
-  /** On this machine's clock. */
   readonly at: number;
   /** On the service's clock, which alone decides what day it is (contract: "Refusals and errors over HTTP"). */
   readonly servedAt: number;
@@ -58,7 +55,6 @@ export function resetOf({ at, servedAt }: Pick<OrgReading, "at" | "servedAt">): 
 /** In milliseconds: older numbers are shown with their age. */
 const freshFor = 300_000;
 
-/** Whether the numbers are so old that their age is shown. */
 export function isOld({ how, at }: OrgReading, now: number): boolean {
   return how === "asked" && Math.abs(now - at) > freshFor;
 }

@@ -12,7 +12,6 @@ export interface AskInputsDeps {
   /** The editor's back button, which leads to the previous question. */
   readonly backButton: QuickInputButton;
   readonly lastUsed: Pick<LastUsed, "inputsOf" | "noteInputs">;
-  /** Its abort closes the question. */
   readonly signal: AbortSignal;
 }
 
@@ -78,7 +77,6 @@ function withoutSecrets(values: InputValues): InputValues {
 
 interface Question {
   readonly input: DeclaredInput;
-  /** The prefilled value. */
   readonly shown: InputValue | undefined;
   readonly pipeline: string;
   readonly step: number;

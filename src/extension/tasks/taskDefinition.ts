@@ -81,7 +81,6 @@ export class TaskStarts {
     this.#active.add(execution);
   }
 
-  /** Notes that an execution has ended. */
   end(execution: TaskExecution): void {
     this.#active.delete(execution);
   }

@@ -56,7 +56,6 @@ export function taskTerminal(act: (io: TaskIo) => Promise<number>, ended: AbortS
     setDimensions: (now) => {
       size = now;
     },
-    /** Called when the person or the editor closes the terminal. */
     close: interrupt,
     handleInput: (data) => {
       for (const key of data) {

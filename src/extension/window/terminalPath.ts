@@ -5,7 +5,6 @@ const pathName = "PATH";
 const runtimeName = "PIPELINE_EDITOR_RUNTIME";
 
 interface TerminalPathDeps {
-  /** The extension's own folder, absolute. */
   readonly extensionFolder: string;
   /** The runtime of this extension, which also runs the tool. */
   readonly execPath: string;
