@@ -51,22 +51,14 @@ export function meantSteps(steps: readonly { readonly name: string }[], fromStep
   return numbered === -1 ? named : [numbered];
 }
 
-interface NamedStep {
-  readonly name: string;
-  readonly status: string;
-  readonly cleanup?: true | undefined;
-}
-
 /**
  * The step that a run failed at, its index, and the `from-step` with which a new run begins there. Undefined if no step failed,
  * if the failed step is a cleanup step, or if neither its name nor its number identifies it.
  */
-export function fromFailedStep(run: {
-  readonly status: string;
-  readonly stoppedAt?: string | undefined;
-  readonly steps?: readonly NamedStep[] | undefined;
-}): { readonly index: number; readonly step: NamedStep; readonly fromStep: string } | undefined {
-  const failed = failedStep<NamedStep>(run);
+export function fromFailedStep(
+  run: Pick<Run, "status" | "stoppedAt" | "steps">,
+): { readonly index: number; readonly step: RunStep; readonly fromStep: string } | undefined {
+  const failed = failedStep(run);
   if (failed === undefined || failed.step.cleanup) return undefined;
   const { index, step } = failed;
   const fromStep = [step.name, String(index + 1)].find((text) => {
@@ -318,7 +310,7 @@ export function listedReason(...[run, me]: Parameters<typeof reasonLine>): strin
 export function failureInReason(
   run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">,
 ): { readonly index: number; readonly step: RunStep } | undefined {
-  const failed = failedStep<RunStep>(run);
+  const failed = failedStep(run);
   return failed?.step.message !== undefined && run.reason === `${failed.step.name}: ${failed.step.message}`
     ? failed
     : undefined;

@@ -73,8 +73,7 @@ const runsTimeoutSeconds = 2;
 
 /** @returns undefined on any error, since the org can be shown without its runs. @throws the signal's reason. */
 async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
-  using deadline = new Deadline(client.clock, signal);
-  deadline.arm(runsTimeoutSeconds);
+  using deadline = new Deadline(client.clock, signal, runsTimeoutSeconds);
   const runs = await slotHolders(client.withoutRetries(), deadline.signal, mostRuns);
   signal.throwIfAborted();
   return runs;

@@ -154,7 +154,7 @@ const steps: Values = async ({ service, args: [run], signal }) => {
   const client = await service();
   if (client === undefined) return [];
   const { namedOrLatest } = await import("../runs/showRun.ts");
-  const { ranSteps } = await import("../runs/steps.ts");
+  const { ranSteps } = await import("../runs/showRun.ts");
   const runId = await namedOrLatest(client, run, signal);
   const ran = await ranSteps(client, runId, signal);
   if (ran.length > 0)

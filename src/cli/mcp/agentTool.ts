@@ -133,8 +133,7 @@ async function within<T>(
   { session, context, agent }: Caller,
   act: (call: Call) => Promise<T>,
 ): Promise<T> {
-  using deadline = new Deadline(session.clock, anySignal([context.mcpReq.signal, session.ended]));
-  deadline.arm(seconds);
+  using deadline = new Deadline(session.clock, anySignal([context.mcpReq.signal, session.ended]), seconds);
   const { signal } = deadline;
   const progress: Call["progress"] = async (done, total, message) => {
     const { progressToken } = context.mcpReq._meta ?? {};

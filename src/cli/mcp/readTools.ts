@@ -189,8 +189,7 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
   const { clock } = client;
   const began = clock.monotonic();
   let seen: Run | undefined;
-  using patience = new Deadline(clock, signal);
-  patience.arm(seconds);
+  using patience = new Deadline(clock, signal, seconds);
   const telling = repeat(clock, progressSeconds * 1000, async () => {
     const passed = Math.round((clock.monotonic() - began) / 100) / 10;
     if (passed === 0 && seen === undefined) return;

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { instant } from "../../contract/fields.ts";
-import { roles } from "../../contract/keys.ts";
+import { keySchema, roles } from "../../contract/keys.ts";
 import { logEntrySchema } from "../../contract/log.ts";
 import { orgSchema } from "../../contract/org.ts";
 import { inputValuesSchema, pipelineListSchema } from "../../contract/pipelines.ts";
@@ -149,18 +149,7 @@ export const outputs = {
   }),
   "keys create": z.object({ orgId: z.string(), keyId: z.string(), role, apiKey: z.string() }),
   "keys list": z.object({
-    keys: z.array(
-      z.object({
-        keyId: z.string(),
-        name: z.optional(z.string()),
-        role,
-        orgId: z.string(),
-        orgName: z.string(),
-        createdAt: instant,
-        revokedAt: z.optional(instant),
-        isMachine: z.boolean(),
-      }),
-    ),
+    keys: z.array(z.extend(z.omit(keySchema, { isActor: true }), { orgId: z.string(), orgName: z.string() })),
   }),
   "keys revoke": z.object({
     keyId: z.string(),

@@ -12,7 +12,7 @@ import { type CancelReply, nameOf, type Run, type StartRequest } from "../../con
 import { anySignal } from "../../machine/clock.ts";
 import type { QueuePlace } from "../../text/refusalText.ts";
 import { failureOf } from "../output/output.ts";
-import type { LiveLines } from "../terminal/liveLines.ts";
+import type { LiveLines } from "../terminal/terminal.ts";
 import type { RunTerminal } from "../tool.ts";
 import { type ProgressDeps, runProgress, waitProgress } from "./progress.ts";
 

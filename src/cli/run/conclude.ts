@@ -8,9 +8,9 @@ import { inputsForRerun } from "../../contract/pipelines.ts";
 import { type Hint, refusalReport, runCommand, startCommand, startOptions } from "../../contract/refusal.ts";
 import { failureInReason, fromFailedStep, nameOf, type Run, reasonText } from "../../contract/run.ts";
 import { counted } from "../../text/counted.ts";
+import { unsetIn } from "../../text/failureLines.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
-import { unsetIn } from "../../text/unsetVariables.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/terminal.ts";
 import { isFault, type Outcome } from "./batch.ts";
@@ -174,7 +174,6 @@ const answerTimeoutSeconds = 2;
 
 /** The org's numbers for the summary; undefined if they don't arrive in time. */
 export async function orgNumbers(client: ServiceClient, signal: AbortSignal): Promise<Org | undefined> {
-  using deadline = new Deadline(client.clock, signal);
-  deadline.arm(answerTimeoutSeconds);
+  using deadline = new Deadline(client.clock, signal, answerTimeoutSeconds);
   return await client.org(deadline.signal).catch(() => undefined);
 }

@@ -8,8 +8,7 @@ import { english, placeText, type QueuePlace } from "../../text/refusalText.ts";
 import { duration, elapsed, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Output } from "../output/output.ts";
-import type { LiveLines } from "../terminal/liveLines.ts";
-import { marksOf, stepLook } from "../terminal/terminal.ts";
+import { type LiveLines, marksOf, stepLook } from "../terminal/terminal.ts";
 
 export interface ProgressDeps {
   readonly output: Output;
@@ -139,8 +138,7 @@ export function waitProgress({ output, live, clock }: ProgressDeps, pipeline: st
     /** Says which runs are waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
     async begin(client: ServiceClient, servedAt: number | undefined): Promise<void> {
       if (output.isQuiet) return;
-      using deadline = new Deadline(clock, over.signal);
-      deadline.arm(holdersTimeoutSeconds);
+      using deadline = new Deadline(clock, over.signal, holdersTimeoutSeconds);
       const holders = await slotHoldersLine(client, servedAt, deadline.signal);
       if (over.signal.aborted) return;
       reportedAt = left;

@@ -11,8 +11,7 @@ import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
 import { entryPrinter, type LogPrinter, linePrinter, rawPrinter } from "./runLogPrinter.ts";
-import { namedOrLatest } from "./showRun.ts";
-import { type Steps, stepsOf } from "./steps.ts";
+import { namedOrLatest, type Steps, stepsOf } from "./showRun.ts";
 
 interface LogOptions extends LineSelection {
   readonly follow?: boolean;

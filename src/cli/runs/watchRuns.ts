@@ -1,7 +1,7 @@
 import { type ServiceEvent, watchEvents } from "../../client/follow/events.ts";
 import { isWanted, listRuns, newestFirst, type WantedRuns } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
-import { mayComeBack } from "../../client/service/failedRequest.ts";
+import { mayComeBack, type Reconnect } from "../../client/service/failedRequest.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
@@ -101,8 +101,7 @@ function printedRuns(output: Output): Display {
 }
 
 export interface WatchRunsDeps {
-  /** Finds the service again after a failure: the embedded one may have a new address. */
-  readonly reconnect: (signal: AbortSignal) => Promise<ServiceClient>;
+  readonly reconnect: Reconnect;
   /**
    * Called with the wanted runs, newest first, whenever they may have changed.
    * @param me the id of the caller's key.

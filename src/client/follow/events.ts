@@ -130,8 +130,7 @@ export async function* eventStream(
     path,
     headers: { accept: "text/event-stream", ...headers },
   };
-  using deadline = new Deadline(service.clock, signal);
-  deadline.arm(openWithinSeconds);
+  using deadline = new Deadline(service.clock, signal, openWithinSeconds);
   const response = await send(service, call, deadline.signal, signal);
   if (response.status >= 400) {
     throw replyError(service, call, await readWhole(service, call, response, signal), origin);

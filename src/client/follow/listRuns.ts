@@ -169,8 +169,7 @@ export async function readDayUse(
   if (runsToday === 0) return undefined;
   const since = nextReset(servedAt) - dayMilliseconds;
   try {
-    using deadline = new Deadline(client.clock, signal);
-    deadline.arm(withinSeconds);
+    using deadline = new Deadline(client.clock, signal, withinSeconds);
     const wanted = { statuses: [], since, limit: Math.min(runsToday, mostRuns) };
     const { runs } = await listRuns(client.withoutRetries(), wanted, deadline.signal);
     return runs.length === 0 ? undefined : countDayUse(runs);

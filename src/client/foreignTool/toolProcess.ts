@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import { type Environment, windowsProgram, withoutStarter } from "../../project/environment.ts";
+import { isSignalled } from "../../runner/processes/processTable.ts";
 import { foreignText } from "../service/foreignText.ts";
 
 /** A service's own command-line tool, for services without an endpoint for starts (setting `pipelineRuns.cliPath`). */
@@ -184,12 +185,7 @@ export function endTree(child: ChildProcess, { spawn: start, platform }: TreeDep
   start(taskkill, words, { windowsHide: true, stdio: "ignore" }).once("error", () => child.kill());
 }
 
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+function signalGroup({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
   // Without an id nothing was started, and `-0` would be this process's own group.
-  if (pid === undefined || pid <= 1) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The whole group is gone.
-  }
+  if (pid > 1) isSignalled(-pid, signal);
 }

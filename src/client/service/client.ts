@@ -206,15 +206,7 @@ export class ServiceClient implements Service {
       // A service may omit the pipeline from its reply.
       return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
     }
-    const refusal = readRefusal(
-      {
-        status: reply.status,
-        body: reply.body,
-        date: reply.headers.get("date") ?? undefined,
-        retryAfter: reply.headers.get("retry-after") ?? undefined,
-      },
-      this.clock.now(),
-    );
+    const refusal = readRefusal(reply, this.clock.now());
     if (refusal === undefined) {
       const error = replyError(this, call, reply, "own, of something");
       if (reply.status !== 428) throw error;

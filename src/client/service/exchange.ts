@@ -30,8 +30,7 @@ const largestBodyBytes = 4 * 1024 * 1024;
  * unless its status is enough; the signal's reason when it aborts, which closes the connection.
  */
 export async function exchange(service: Service, call: ServiceCall, signal: AbortSignal): Promise<Reply> {
-  using deadline = new Deadline(service.clock, signal);
-  deadline.arm(call.timeoutSeconds ?? defaultTimeoutSeconds);
+  using deadline = new Deadline(service.clock, signal, call.timeoutSeconds ?? defaultTimeoutSeconds);
   const response = await send(service, call, deadline.signal, signal);
   call.onAnswering?.();
   return await readWhole(service, call, response, signal);

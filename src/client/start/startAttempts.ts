@@ -106,8 +106,7 @@ export class StartAttempts {
   async find(isWanted: boolean): Promise<LostReply> {
     if (this.#runId !== undefined) return { kind: "unknown", runId: this.#runId };
     const { clock, random } = this.#client;
-    using deadline = new Deadline(clock, new AbortController().signal);
-    deadline.arm(listWithinSeconds);
+    using deadline = new Deadline(clock, new AbortController().signal, listWithinSeconds);
     const pauses = growingPauses(random);
     for (let isListed = false; ; ) {
       try {

@@ -9,8 +9,8 @@ import type { Org } from "../../contract/org.ts";
 import type { Changes, Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { ObservableValue } from "../window/observable.ts";
+import type { OrgReading } from "./serviceConnection.ts";
 import type { Session } from "./session.ts";
-import type { OrgReading } from "./sessionState.ts";
 
 export type RunListState =
   /** Not read yet, or out of reach; runs that may be stale aren't shown. */

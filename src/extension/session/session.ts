@@ -12,8 +12,13 @@ import type { Clock } from "../../machine/clock.ts";
 import { ServiceStopped } from "../../machine/connectionFile.ts";
 import { originOf, type Target } from "../keys/serviceChoice.ts";
 import { Emitter, ObservableValue } from "../window/observable.ts";
-import { pauseFor, ServiceConnection, steadyAfter } from "./serviceConnection.ts";
-import type { OrgReading, SessionState } from "./sessionState.ts";
+import {
+  type OrgReading,
+  pauseFor,
+  ServiceConnection,
+  type SessionState,
+  steadyAfter,
+} from "./serviceConnection.ts";
 
 export interface SessionDeps extends ClientOfDeps, ServiceInUseDeps {
   readonly log: Pick<LogOutputChannel, "info" | "warn">;

@@ -5,8 +5,8 @@ import type { DayUse } from "../../text/dayUse.ts";
 import { placeText } from "../../text/refusalText.ts";
 import { timeOfDay } from "../../text/time.ts";
 import type { ServiceChoice } from "../keys/serviceChoice.ts";
+import { isOld, type OrgReading, type SessionState } from "../session/serviceConnection.ts";
 import type { Session } from "../session/session.ts";
-import { isOld, type OrgReading, type SessionState } from "../session/sessionState.ts";
 import type { Wait } from "../start/waitNotice.ts";
 
 export interface StatusFacts {

@@ -2,7 +2,7 @@ import { t } from "@vscode/l10n";
 import { Output, reportFault } from "../../cli/output/output.ts";
 import { Batch } from "../../cli/run/batch.ts";
 import { conclude } from "../../cli/run/conclude.ts";
-import { liveLines } from "../../cli/terminal/liveLines.ts";
+import { liveLines } from "../../cli/terminal/terminal.ts";
 import type { RunTerminal } from "../../cli/tool.ts";
 import { findProject } from "../../client/project.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";

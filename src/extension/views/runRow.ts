@@ -75,7 +75,7 @@ export function runTooltip(
     { name: t("Started"), text: began },
     { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : startedBy(run) },
     { name: t("Agent"), text: agent },
-    { name: t("Took"), text: run.stoppedAt && tookText(run, serviceNow) },
+    { name: t("Took"), text: run.stoppedAt && tookText(createdAt, run.stoppedAt, serviceNow) },
     {
       name: t("Time limit"),
       text: timeLimitSeconds === undefined ? undefined : elapsed(timeLimitSeconds * 1000),
@@ -109,7 +109,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const { me, serviceNow, now, namesProjects = false } = seen;
   const active = isActive(run);
   const status = statusText(run.status);
-  const took = tookText(run, serviceNow);
+  const took = tookText(run.createdAt, run.stoppedAt, serviceNow);
   const { actor, agent, createdAt } = run;
   const { actorName: starter = actor && shortId(actor) } = run;
   const reason = listedReason(run, me);
@@ -213,19 +213,17 @@ function olderRow({ behind, isLoadedWhenDrawn }: OlderNode): Row {
   };
 }
 
-function tookText({ createdAt, stoppedAt }: Run, serviceNow: number): string {
-  if (createdAt === undefined) return "";
-  return stoppedAt === undefined
-    ? elapsed(serviceNow - Date.parse(createdAt))
-    : duration(Date.parse(stoppedAt) - Date.parse(createdAt));
+/** How long something took, or has taken so far; empty if its start isn't known. */
+function tookText(from: string | undefined, to: string | undefined, serviceNow: number): string {
+  if (from === undefined) return "";
+  return to === undefined
+    ? elapsed(serviceNow - Date.parse(from))
+    : duration(Date.parse(to) - Date.parse(from));
 }
 
 function stepTime(step: RunStep, serviceNow: number): string {
-  if (step.startedAt === undefined) return "";
-  if (step.stoppedAt !== undefined) {
-    return duration(Date.parse(step.stoppedAt) - Date.parse(step.startedAt));
-  }
-  return isRunning(step) ? elapsed(serviceNow - Date.parse(step.startedAt)) : "";
+  const { startedAt, stoppedAt } = step;
+  return stoppedAt === undefined && !isRunning(step) ? "" : tookText(startedAt, stoppedAt, serviceNow);
 }
 
 /** Whether a step is running, so that its time moves. */

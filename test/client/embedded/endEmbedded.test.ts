@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
-import { stopEmbedded } from "../../../src/client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
+import { stopEmbedded } from "../../../src/client/embedded/startEmbedded.ts";
 import {
   connectionFile,
   isStopped,

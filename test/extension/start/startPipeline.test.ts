@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { RunAnnouncer } from "../../../src/extension/announce/runAnnouncer.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import type { ChosenStart } from "../../../src/extension/start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../../../src/extension/start/startPipeline.ts";
 import { Waits } from "../../../src/extension/start/waitNotice.ts";

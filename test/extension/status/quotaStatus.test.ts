@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import type { PendingRetry } from "../../../src/extension/start/resetRetries.ts";
 import type { Wait } from "../../../src/extension/start/waitNotice.ts";
 import { showQuota } from "../../../src/extension/status/quotaStatus.ts";

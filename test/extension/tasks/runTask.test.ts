@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import type { Stream } from "../../../src/cli/terminal/terminal.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { Waits } from "../../../src/extension/start/waitNotice.ts";
 import { type RunTaskDeps, runTask } from "../../../src/extension/tasks/runTask.ts";

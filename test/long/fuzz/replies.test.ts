@@ -254,8 +254,7 @@ function numbersSent({ body }: ForeignReply): number[] {
 
 function checkRefusal(input: string): void {
   const { status, headers, body } = readForeignReply(input);
-  const date = headers.get("date");
-  const refusal = readRefusal({ status, body, date, retryAfter: headers.get("retry-after") }, now);
+  const refusal = readRefusal({ status, body, headers: { get: (name) => headers.get(name) ?? null } }, now);
   if (status < 400) assert(refusal === undefined, "a good reply is no refusal");
   if (status === 429) assert(refusal !== undefined, "every 429 is a refusal");
   const told = readRefusalObject(body, now);
@@ -273,7 +272,7 @@ function checkRefusal(input: string): void {
   }
   if (refusal === undefined) return;
   if (refusal.scope === "free-day") {
-    const served = Date.parse(date ?? "");
+    const served = Date.parse(headers.get("date") ?? "");
     const allowed = [
       Number.isNaN(served) ? secondsToReset(now) : secondsToReset(served),
       Number(headers.get("retry-after")),
