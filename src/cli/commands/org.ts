@@ -52,31 +52,23 @@ function useLines(org: Org, use: DayUse, servedAt: number | undefined): string[]
   return [...(who ? [`${who}.`] : []), ...(pace ? [pace] : [])];
 }
 
-export interface Numbers {
-  readonly org: Org;
-  /** The service's clock, in milliseconds since 1970. */
-  readonly servedAt: number | undefined;
-  /** Undefined if the service doesn't list runs. */
-  readonly runsInWork: readonly Run[] | undefined;
-}
-
-/** Reads the org and then its active runs, over one connection: without the org, the runs aren't needed. */
-export async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
-  const orgAndTime = await client.orgAndTime(signal);
-  return { ...orgAndTime, runsInWork: await runsOf(client, signal) };
-}
-
 /** Enough to read; if more runs hold slots, only the newest are shown. */
 const mostRuns = 20;
 /** Short: the runs are optional, and the org's numbers wait for them. */
 const runsTimeoutSeconds = 2;
 
-/** @returns undefined on any error, since the org can be shown without its runs. @throws the signal's reason. */
-async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
+export type Numbers = Awaited<ReturnType<typeof numbersOf>>;
+
+/**
+ * Reads the org and then its active runs, over one connection: without the org, the runs aren't needed.
+ * @returns also `servedAt`, the service's clock in milliseconds since 1970; `runsInWork` is undefined if they can't be listed.
+ */
+export async function numbersOf(client: ServiceClient, signal: AbortSignal) {
+  const orgAndTime = await client.orgAndTime(signal);
   using deadline = new Deadline(client.clock, signal, runsTimeoutSeconds);
-  const runs = await slotHolders(client.withoutRetries(), deadline.signal, mostRuns);
+  const runsInWork = await slotHolders(client.withoutRetries(), deadline.signal, mostRuns);
   signal.throwIfAborted();
-  return runs;
+  return { ...orgAndTime, runsInWork };
 }
 
 const barWidth = 20;

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import type { ServiceState } from "../../contract/service.ts";
 import { systemClock } from "../../machine/clock.ts";
 import {
   type Connection,
@@ -199,11 +198,6 @@ function lastWords(lines: readonly string[]): string {
   return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
 }
 
-export interface Ended {
-  readonly was: Embedded;
-  readonly state: ServiceState;
-}
-
 /**
  * Ends the embedded service in order, and keeps faces from starting it until a person asks for it, even if none is running.
  *
@@ -241,7 +235,10 @@ export async function restartEmbedded(
   return { ended, now: await startEmbedded({ ...deps, start: "asked" }, ended?.was.connection, signal) };
 }
 
-async function end(was: Embedded, signal: AbortSignal): Promise<Ended> {
+/** A service that was ended, and what it was doing. */
+export type Ended = Awaited<ReturnType<typeof end>>;
+
+async function end(was: Embedded, signal: AbortSignal) {
   try {
     return { was, state: await was.client.stopService(signal) };
   } catch (error) {

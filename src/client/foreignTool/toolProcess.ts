@@ -128,16 +128,11 @@ function lastLines(tell: (line: string) => void, apiKey: string): (text: string)
 
 const longestLine = 64 * 1024;
 
-interface CommandLine {
-  readonly path: string;
-  readonly args: readonly string[];
-  readonly verbatim: boolean;
-}
-
 /**
  * The command line that starts a program without a shell. On Windows a `.cmd` or `.bat` file needs the command interpreter, which
  * interprets many characters even within quotes, so words with any of those are refused.
  *
+ * @returns the program to start, and whether its arguments are passed verbatim.
  * @throws PipelineError `invalid-request` for a word that can't be passed.
  */
 export function commandLine(
@@ -145,7 +140,7 @@ export function commandLine(
   args: readonly string[],
   platform: NodeJS.Platform,
   env: Environment,
-): CommandLine {
+) {
   if (platform !== "win32" || !/\.(?:cmd|bat)$/i.test(path)) return { path, args, verbatim: false };
   const odd = [path, ...args].find((word) => !/^[\p{L}\p{N} ._:\\/@+=,()~-]+$/u.test(word));
   if (odd !== undefined) {

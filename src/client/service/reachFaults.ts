@@ -119,11 +119,6 @@ function innermost(thrown: unknown): { readonly error: Error; readonly code?: st
   return error.name === "HTTPParserError" ? { error, code: "HPE_" } : (inner[0] ?? { error });
 }
 
-interface Explanation {
-  readonly message: string;
-  readonly next: string;
-}
-
 /**
  * Explains a TLS fault by the code of Node's certificate check or by OpenSSL's reason.
  *
@@ -132,13 +127,7 @@ interface Explanation {
  * @param trustNext what to do about an untrusted certificate; NODE_EXTRA_CA_CERTS by default.
  * @returns undefined for an error of another kind.
  */
-export function tlsFault(
-  error: Error,
-  code: string,
-  host: string,
-  now: number,
-  trustNext?: string,
-): Explanation | undefined {
+export function tlsFault(error: Error, code: string, host: string, now: number, trustNext?: string) {
   const certificate = certificateFaults[code];
   if (certificate !== undefined) {
     const minute = `${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;

@@ -119,23 +119,14 @@ export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
   );
 }
 
-interface KeyItem extends QuickPickItem {
-  readonly kept: StoredKey;
-}
-
 /** A stored key as a row, which shows nothing of the key itself. */
-function keyItem(kept: StoredKey, isInUse: boolean): KeyItem {
+function keyItem(kept: StoredKey, isInUse: boolean) {
   return {
-    label: `${isInUse ? "$(check)" : "$(key)"} ${orgNameOf(kept)}`,
+    label: `${isInUse ? "$(check)" : "$(key)"} ${withoutIcons(kept.org?.orgName ?? t("Unknown org"))}`,
     description: originText(kept.origin),
     ...(isInUse ? { detail: t("In use in this workspace") } : {}),
     kept,
   };
-}
-
-/** The org's name as a label, where `$(name)` would be an icon. */
-function orgNameOf({ org }: StoredKey): string {
-  return org === undefined ? t("Unknown org") : withoutIcons(org.orgName);
 }
 
 function validTarget({ choice }: ApiKeyDeps): Valid {

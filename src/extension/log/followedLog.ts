@@ -216,7 +216,7 @@ export class FollowedLog implements Disposable {
   /** Whether trying again helps only after the person changes the key or the service. */
   #needsPerson(error: unknown): boolean {
     const isElsewhere = this.#origin !== undefined && this.#deps.origin() !== this.#origin;
-    return isElsewhere || isRefused(error);
+    return isElsewhere || (error instanceof PipelineError && error.type === "unauthorized");
   }
 
   /** @param milliseconds undefined to pause until `retryNow`. */
@@ -246,10 +246,6 @@ function usesAnother(): PipelineError {
   return new PipelineError("usage", t("This window now uses another service."), {
     next: t("The log continues once the window uses the run's service again."),
   });
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof PipelineError && error.type === "unauthorized";
 }
 
 async function ownId(client: ServiceClient, signal: AbortSignal): Promise<string | undefined> {

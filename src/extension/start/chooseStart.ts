@@ -224,7 +224,8 @@ export async function pickPipeline(
   pick.onDidChangeValue((value) => {
     const name = value.trim();
     const known = name === "" || entries.some((entry) => entry.name === name);
-    pick.items = known ? listed : [...listed, typedItem(name)];
+    const typed = { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, entry: { name } };
+    pick.items = known ? listed : [...listed, typed];
   });
   return (await chosenFrom(pick))?.entry;
 }
@@ -242,8 +243,4 @@ function listedItem(entry: PipelineEntry, isOneProject: boolean): EntryItem {
     ...(problem === undefined ? {} : { detail: withoutIcons(inOneLine(problem)) }),
     entry,
   };
-}
-
-function typedItem(name: string): EntryItem {
-  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, entry: { name } };
 }

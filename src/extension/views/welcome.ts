@@ -34,17 +34,14 @@ export function runsWelcome(session: SessionState, runs: RunListState, files: Wi
     case "not-listed":
       return "not-listed";
     case "listed":
-      return runs.runs.length > 0 ? "" : withoutRuns(files);
+      if (runs.runs.length > 0) return "";
+      return files.kind === "pipelines" ? "no-runs" : pipelinesWelcome(files);
   }
 }
 
 /** The same for the Pipelines view, which needs no service. */
 export function pipelinesWelcome(files: WindowFilesState) {
   return files.kind === "unknown" || files.kind === "pipelines" ? "" : files.kind;
-}
-
-function withoutRuns(files: WindowFilesState) {
-  return files.kind === "pipelines" ? "no-runs" : pipelinesWelcome(files);
 }
 
 /** The context keys in the manifest's `when` clauses, with their values. */
