@@ -12,6 +12,7 @@ import { createProgram } from "./program.ts";
 import { heedInterrupts } from "./terminal/interrupts.ts";
 import type { Stream } from "./terminal/terminal.ts";
 
+/** The process of the tool, in which a command line runs. */
 export interface ToolHost {
   readonly version: string;
   /** The folder of the built programs. */

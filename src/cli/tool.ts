@@ -22,7 +22,9 @@ export interface RunTerminal {
   connect(signal?: AbortSignal, start?: StartWhen): Promise<ServiceClient>;
 }
 
+/** What every command receives. */
 export interface Tool extends RunTerminal {
+  /** The working folder. */
   readonly folder: string;
   /** The folder of the built programs. */
   readonly programs: string;

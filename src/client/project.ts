@@ -11,6 +11,7 @@ const readdir = promisify(readdirAndCall);
 
 /** A folder whose `pipelines/` holds pipeline files, and its name (contract: "The command-line tool"). */
 export interface LocalProject {
+  /** The folder's. */
   readonly name: string;
   /** Absolute, as it was opened, which may be by a link. */
   readonly root: string;
@@ -65,6 +66,7 @@ export async function projectBelow(folder: string): Promise<string | undefined> 
   return undefined;
 }
 
+/** The names of the matching files in a root's `pipelines/`, sorted. */
 async function filesOf(root: string, fileName: RegExp): Promise<string[]> {
   const entries = await readdir(join(root, "pipelines"), { withFileTypes: true }).catch(() => []);
   return entries

@@ -206,12 +206,14 @@ export const mostParts = 20;
 const runDefinitionSchema = z.strictObject({
   path: filePath,
   text: fileText,
+  /** The files it includes, by path. */
   parts: z.optional(
     z
       .record(filePath, fileText)
       .check(z.refine((parts) => Object.keys(parts).length <= mostParts, `at most ${mostParts} files`)),
   ),
   snapshot: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
+  /** The commit of the project's folder. */
   commit: z.optional(commitSchema),
 });
 

@@ -11,6 +11,7 @@ export const runStatuses = [
 
 export type RunStatus = (typeof runStatuses)[number];
 
+/** The fields that tell whether a run is active. */
 interface RunState {
   readonly status: string;
   readonly stoppedAt?: string | undefined;

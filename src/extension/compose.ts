@@ -40,11 +40,13 @@ import {
   workspaceName,
 } from "./window/workspace.ts";
 
+/** What every part of a window is composed from. */
 interface Scope {
   readonly context: vscode.ExtensionContext;
   /** Shows foreign texts without interpreting them. */
   readonly window: typeof vscode.window;
   readonly log: vscode.LogOutputChannel;
+  /** Aborts when the extension ends. */
   readonly signal: AbortSignal;
   /** Disposes of a part when the window ends. @returns the part. */
   readonly own: <T extends vscode.Disposable>(part: T) => T;
@@ -153,6 +155,7 @@ export function composeWindow(
   };
 }
 
+/** This machine's own service, which is a separate process. */
 function ownServiceOf(extensionPath: string): ConnectDeps {
   return {
     folder: dataFolder(process.env),
@@ -190,6 +193,7 @@ interface StatusParts {
   readonly views: TreeViews;
 }
 
+/** Shows today's usage in the status bar, and the number of active runs as a badge. */
 function showStatus({ session, waits, retries, choice, views }: StatusParts, own: Scope["own"]) {
   // At the end, so that its changing text moves no other item, but before messages that come and go.
   const item = own(vscode.window.createStatusBarItem("quota", vscode.StatusBarAlignment.Left, 1));
@@ -210,6 +214,7 @@ function showStatus({ session, waits, retries, choice, views }: StatusParts, own
   );
 }
 
+/** Announces ends of runs, and a day whose runs are running out. */
 function announceEnds(
   { window, log, signal, own }: Scope,
   session: Session,

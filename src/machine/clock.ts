@@ -88,7 +88,9 @@ export function repeat(clock: Pick<Clock, "after">, milliseconds: number, act: (
     }
   })();
   return {
+    /** Does it again without the pause. */
     soon: bell.ring,
+    /** Resolves once it is done for the last time. */
     async stop() {
       stopping.abort();
       await repeating;

@@ -52,6 +52,7 @@ function cacheFolder(env: Environment, platform: NodeJS.Platform): string | unde
   }
 }
 
+/** The folder or its nearest existing parent. */
 function nearestThere(folder: string): string {
   return existsSync(folder) ? folder : nearestThere(dirname(folder));
 }

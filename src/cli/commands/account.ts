@@ -1,5 +1,6 @@
 import type { ToolCommand } from "./command.ts";
 
+/** The commands on the org, the page and the logins. */
 export function addAccountCommands(program: ToolCommand): void {
   program
     .add("org", { summary: "show the org, its limits and today's usage" })

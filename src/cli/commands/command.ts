@@ -11,6 +11,7 @@ interface Words {
   readonly summary: string;
   /** The full description; by default the summary. */
   readonly description?: string;
+  /** Command lines, each with its purpose. */
   readonly examples?: readonly Example[];
 }
 
@@ -21,6 +22,7 @@ const indent = "    ";
 /** In columns. With less room, a meaning goes below its term. */
 const leastMeaning = 24;
 
+/** A command of the tool, with examples in its help. */
 export class ToolCommand extends Command {
   examples: readonly Example[] = [];
   #perform: Perform;
@@ -158,6 +160,7 @@ type Act = (tool: Tool) => Promise<number>;
 /** Runs a command, prints its errors and sets the exit code. */
 export type Perform = (command: CommandName, flags: OutputFlags, act: Act) => Promise<void>;
 
+/** Reads a whole number within bounds. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -170,6 +173,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 export const name = nameUpTo(200);
 /** Reads a path; a leading `~` stands for the home folder. */
 export const path = (text: string): string => withHome(text);
+/** Reads a key's name. */
 export const keyName = nameUpTo(100);
 
 function nameUpTo(longest: number) {
@@ -181,6 +185,7 @@ function nameUpTo(longest: number) {
   };
 }
 
+/** Collects the values of a repeatable option. */
 export function names(text: string, before: readonly string[] = []): string[] {
   return [...before, name(text)];
 }

@@ -36,6 +36,7 @@ export async function listPipelines(tool: Tool, options: ListOptions): Promise<v
   else if (broken.length === 0) output.note(knownTags(listed));
 }
 
+/** Says where no pipelines were found, and which files are here. */
 async function tellWhere({ env, folder, output, connect }: Tool, project: string | undefined): Promise<void> {
   const service = (await isServiceNamed(env)) ? (await connect()).baseUrl.host : "This machine's service";
   const whose = project === undefined ? "" : ` of the project ${project}`;

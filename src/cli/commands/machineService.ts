@@ -4,6 +4,7 @@ import { mostOfOrg, mostSlots, retentionDays } from "../../contract/limits.ts";
 import { loadService } from "../tool.ts";
 import { keyName, name, path, type ToolCommand, wholeNumber } from "./command.ts";
 
+/** The commands on this machine's own service, its keys and its orgs. */
 export function addServiceCommands(program: ToolCommand): void {
   program
     .add("serve", {
@@ -61,6 +62,7 @@ export function addServiceCommands(program: ToolCommand): void {
   addOrgCommands(program);
 }
 
+/** `pipeline service …`: the process of this machine's own service, and where its data is. */
 function addServiceProcessCommands(program: ToolCommand): void {
   const service = program.add("service", {
     summary: "look at this machine's own service, stop and restart it, and find its data",
@@ -159,6 +161,7 @@ function addKeyCommands(program: ToolCommand): void {
     .does(() => loadService(async () => (await import("./database.ts")).revokeKey));
 }
 
+/** `pipeline orgs …`: for the same databases as `pipeline keys`. */
 function addOrgCommands(program: ToolCommand): void {
   const orgs = program.add("orgs", {
     summary: "list the orgs of this machine's own service, or of one for many machines, and set their limits",

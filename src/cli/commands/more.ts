@@ -2,6 +2,7 @@ import { Argument } from "commander";
 import type { Shell } from "../completion/scripts.ts";
 import { name, type ToolCommand, wholeNumber } from "./command.ts";
 
+/** `pipeline mcp`, `completion` and `help`. */
 export function addMoreCommands(program: ToolCommand): void {
   program
     .add("mcp", {

@@ -60,6 +60,7 @@ export function addRunCommands(program: ToolCommand): void {
     .does(async () => runOrLook);
 }
 
+/** `pipeline pipelines` and `pipeline validate`. */
 export function addPipelineCommands(program: ToolCommand): void {
   program
     .add("pipelines", {

@@ -16,6 +16,7 @@ import { rowsFor } from "../terminal/terminal.ts";
 import { loadService, type Tool } from "../tool.ts";
 import type { StoreFlags } from "./database.ts";
 
+/** The data folder that a command uses, and what named it. */
 interface DataFolder {
   readonly folder: string;
   readonly because: "--data-dir" | "PIPELINE_DATA_DIR" | "default";

@@ -72,6 +72,7 @@ function linesOf({ output }: Tool, file: FileToValidate): string[] {
   });
 }
 
+/** The facts of a validated file, as a value. */
 export function validatedFacts({ path, parsed }: Pick<FileToValidate, "path" | "parsed">) {
   const problems = problemsOf({ parsed });
   return { path, ...(parsed.kind === "valid" ? { pipeline: parsed.pipeline.name } : {}), problems };
@@ -145,6 +146,7 @@ async function fileAt(path: string): Promise<ReadPipeline> {
   );
 }
 
+/** The names by which a person may mean a file. */
 export function namesOf({ name, path }: ProjectFile): string[] {
   return [name, basename(path, ".yaml")];
 }
@@ -212,6 +214,7 @@ function shown(text: string): string {
   return replaceControlCharacters(text.replaceAll("\t", "    "));
 }
 
+/** The end of a text that fits, with a mark if it was cut. */
 function endOf(text: string, columns: number, mark: string): string {
   if (widthOf(text) <= columns) return text;
   let end = "";

@@ -11,8 +11,10 @@ import { bashWord, type Candidate, readBashLine, type Wanted, wantedWord } from 
 
 export interface TabDeps {
   readonly env: Environment;
+  /** The working directory. */
   readonly folder: string;
   readonly out: { write(text: string): unknown };
+  /** The service in use, if it is running. */
   readonly service: (signal: AbortSignal) => Promise<ServiceClient | undefined>;
 }
 
@@ -83,6 +85,7 @@ interface Line extends Pick<TabDeps, "env" | "folder">, Pick<Wanted, "args" | "o
   /** The service in use, if it is running; a completion doesn't start it. */
   readonly service: () => Promise<ServiceClient | undefined>;
   readonly signal: AbortSignal;
+  /** The value so far. */
   readonly typed: string;
 }
 
@@ -144,6 +147,7 @@ function runs(query: RunsQuery): Values {
   };
 }
 
+/** The run's artifacts. */
 const artifacts: Values = async ({ service, args: [run], signal }) => {
   const kept = run === undefined ? undefined : (await (await service())?.run(run, signal))?.artifacts;
   return (kept ?? []).map(({ name, mediaType }) => ({ word: name, meaning: mediaType }));
@@ -188,6 +192,7 @@ export const values: Readonly<Record<string, Values>> = {
   "validate file": pipelines,
 };
 
+/** The options and arguments for which the shell completes paths. */
 export const paths: Readonly<Record<string, string>> = {
   "data-dir": "folders",
   to: "folders",

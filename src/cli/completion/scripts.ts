@@ -2,6 +2,7 @@
 
 import type { Tool } from "../tool.ts";
 
+/** The shells with a completion script. */
 export type Shell = keyof typeof scripts;
 
 /**

@@ -1,12 +1,14 @@
 import type { Argument, Option } from "commander";
 import type { ToolCommand } from "../commands/command.ts";
 
+/** A possible word at the cursor. */
 export interface Candidate {
   readonly word: string;
   /** Shown beside the word, except in bash. */
   readonly meaning?: string;
 }
 
+/** What completes the word at the cursor. */
 export interface Wanted {
   /** Known words, or the name of what the value is for: an option, or an argument such as `runs show id`. */
   readonly of: readonly Candidate[] | string;
@@ -14,6 +16,7 @@ export interface Wanted {
   readonly lead: string;
   /** Words that are not offered again. */
   readonly given: readonly string[];
+  /** The command's arguments so far. */
   readonly args: readonly string[];
   /** The options' values so far, by long name without dashes. */
   readonly options: ReadonlyMap<string, string>;
@@ -83,6 +86,7 @@ function optionOf(command: ToolCommand, flag: string): Option | undefined {
   return optionsOf(command).find((option) => option.long === flag || option.short === flag);
 }
 
+/** The command's own and the global options. */
 function optionsOf(command: ToolCommand): Option[] {
   const help = command.createHelp();
   return [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
@@ -103,6 +107,7 @@ function choicesOf({ argChoices }: Argument | Option): readonly Candidate[] | un
   return argChoices?.map((word) => ({ word }));
 }
 
+/** A bash command line up to the cursor. */
 interface BashLine {
   /** The words before the one at the cursor, without quotes. */
   readonly before: readonly string[];

@@ -10,10 +10,13 @@ import type { Tool } from "../tool.ts";
 import type { AgentQuota, Holder, StartRefusal } from "./results.ts";
 
 export interface McpOptions extends StartLimits {
+  /** Whether agents may only read. */
   readonly readOnly?: boolean;
+  /** The project's name, if it isn't the folder's. */
   readonly project?: string;
 }
 
+/** The result of `registerLocalProject`. */
 type KnownProject = Awaited<ReturnType<typeof registerLocalProject>>;
 
 /** The state that all calls of one server share: the service, the project, and what agents have started. */
@@ -21,6 +24,7 @@ export class AgentSession {
   readonly options: McpOptions;
   readonly guard: StartGuard;
   readonly clock: Clock;
+  /** Aborted when the server ends. */
   readonly ended: AbortSignal;
   readonly #tool: Tool;
   #client: ServiceClient | undefined;
@@ -60,6 +64,7 @@ export class AgentSession {
     }
   }
 
+  /** Finds the service again. */
   readonly reconnect = async (signal: AbortSignal): Promise<ServiceClient> => {
     this.#client = await this.#tool.connect(signal);
     this.#project = undefined;
@@ -76,6 +81,7 @@ export class AgentSession {
     return this.#project;
   }
 
+  /** Reads the org and who holds its slots. */
   async look(signal: AbortSignal): Promise<{ readonly seen: Numbers; readonly quota: AgentQuota }> {
     // If reading fails, the old quota is gone too.
     this.#last = undefined;
@@ -86,6 +92,7 @@ export class AgentSession {
     return { seen, quota };
   }
 
+  /** The service where it was last found. */
   async connected(signal: AbortSignal): Promise<ServiceClient> {
     this.#client ??= await this.#tool.connect(signal);
     return this.#client;
@@ -128,6 +135,7 @@ export class AgentSession {
 
 const unlimited = Number.MAX_SAFE_INTEGER;
 
+/** How much of the day's runs agents may use. */
 interface StartLimits {
   /** How many runs they may start until the server ends; undefined for no limit. */
   readonly maxRuns?: number | undefined;
@@ -234,6 +242,7 @@ export class StartGuard {
     return (this.#limits.maxRuns ?? Number.POSITIVE_INFINITY) - this.#started;
   }
 
+  /** Remembers a refusal until 00:00 UTC. */
   #rememberDay(scope: "free-day" | "reserve", seen: Pick<Numbers, "servedAt">, next: string): StartRefusal {
     const { reset, until } = dayEnd(this.#clock, seen);
     const refusal = { scope, retryable: false, resetsAt: new Date(reset).toISOString(), next } as const;
@@ -249,6 +258,7 @@ function dayEnd(clock: Pick<Clock, "now">, { servedAt }: Pick<Numbers, "servedAt
   return { reset, until: now + reset - (servedAt ?? now) };
 }
 
+/** Whether the org is known to have a free slot. */
 function hasFreeSlot({ org, runsInWork }: Pick<Numbers, "org" | "runsInWork">): boolean {
   return runsInWork !== undefined && runsInWork.length < org.limits.parallelRuns;
 }

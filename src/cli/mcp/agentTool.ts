@@ -17,6 +17,7 @@ import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
 import { aroundFacts, type QuotaPart, type ToolOutcome, toolResult, withoutJsonTexts } from "./results.ts";
 
+/** One call of a tool. */
 export interface Call {
   readonly session: AgentSession;
   /** The command-line tool, whose signal is this call's. */
@@ -100,6 +101,7 @@ export function offerTools(
   });
 }
 
+/** Who calls a tool, and how. */
 interface Caller extends Pick<Call, "session" | "agent"> {
   readonly context: ServerContext;
 }

@@ -7,6 +7,7 @@ import { toWire } from "../../contract/wire.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";
 import { failureOf } from "../output/output.ts";
 
+/** Describes a field to the agent. */
 export function described<T extends z.ZodMiniType>(meaning: string, schema: T): T {
   return schema.check(z.describe(meaning));
 }
@@ -64,6 +65,7 @@ export type Holder = z.infer<typeof holderSchema>;
 export type AgentQuota = z.infer<typeof quotaSchema>;
 export type StartRefusal = z.infer<typeof refusalSchema>;
 
+/** The quota, or why it isn't known. */
 export type QuotaPart = { readonly quota: AgentQuota } | { readonly quotaProblem: string };
 
 /** The outcome of a call. `quota` is set if the call knows it; otherwise it is read for the result. */

@@ -150,6 +150,7 @@ export class Output {
     if (this.err.isLive) this.#region.draw(lines.map((line) => sanitizeForTerminal(line, this.err.hasColor)));
   }
 
+  /** Erases the passing lines and shows the cursor. */
   release(): void {
     this.#region.release();
   }

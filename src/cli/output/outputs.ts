@@ -31,12 +31,14 @@ const validatedFile = z.object({
   ),
 });
 
+/** What `run --dry-run` found out about a pipeline. */
 const dryRun = z.extend(dryRunSchema, {
   pipeline: z.string(),
   path: z.string(),
   timeLimitSeconds: z.int(),
 });
 
+/** What stopping a service ended. */
 const ended = { runs: serviceStateSchema.shape.runs, waiting: z.int(), dataFolder: z.string() };
 
 /**
@@ -128,6 +130,7 @@ export const outputs = {
     orgName: z.string(),
     tier: z.string(),
     keyId: z.string(),
+    /** The file that holds the key. */
     file: z.string(),
   }),
   /** The origins whose login was removed. */

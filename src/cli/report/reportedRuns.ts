@@ -7,6 +7,7 @@ import { isActive } from "../../contract/runStatus.ts";
 import { failureOf } from "../output/output.ts";
 import type { Tool } from "../tool.ts";
 
+/** What a report says about one of a command's pipelines. */
 export interface ReportedRun {
   readonly pipeline: string;
   /** Undefined if none was started, or that is unknown. */
@@ -88,6 +89,7 @@ interface LogLimits {
 /** The last lines of a log, within limits. */
 export class LogTail {
   readonly lines: LogLine[] = [];
+  /** How many earlier lines are left out. */
   leftOut = 0;
   readonly #limits: LogLimits;
   #length = 0;

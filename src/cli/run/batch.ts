@@ -16,6 +16,7 @@ import type { LiveLines } from "../terminal/terminal.ts";
 import type { RunTerminal } from "../tool.ts";
 import { type ProgressDeps, runProgress, waitProgress } from "./progress.ts";
 
+/** The outcome of one pipeline of the command line. */
 export type Outcome =
   | Followed
   | { readonly kind: "refused"; readonly start: RefusedStart }
@@ -26,7 +27,9 @@ export type Outcome =
 export interface BatchOptions {
   readonly parallel: number;
   readonly detach: boolean;
+  /** The start request of every pipeline, except its name. */
   readonly request: Omit<StartRequest, "pipeline">;
+  /** The project's folder, if there is one here. */
   readonly root: string | undefined;
   /** The inputs of each pipeline; by default only what the request has. */
   readonly inputs?: ReadonlyMap<string, InputValues>;

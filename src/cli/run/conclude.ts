@@ -17,10 +17,12 @@ import { isFault, type Outcome } from "./batch.ts";
 
 export interface Conclusion {
   readonly output: Output;
+  /** The project's folder, if there is one here. */
   readonly root: string | undefined;
   readonly wasInterrupted: boolean;
   /** The duration of the whole command, in milliseconds. */
   readonly took: number;
+  /** Undefined if the numbers aren't known. */
   readonly org: Org | undefined;
 }
 
@@ -70,6 +72,7 @@ export async function conclude(outcomes: readonly Outcome[], conclusion: Conclus
   return exitCodes.done;
 }
 
+/** The first fault, with the pipelines that weren't started because of it. */
 function faultOf(outcomes: readonly Outcome[]): ReturnType<typeof failureOf> | undefined {
   const fault = outcomes.find(isFault);
   if (fault === undefined) return undefined;
@@ -109,6 +112,7 @@ export function describeOutcome(outcome: Outcome): string {
   }
 }
 
+/** The text for a pipeline whose start request got no reply. */
 export function doubtOf(pipeline: string): string {
   return `it is unknown whether a run of ${pipeline} was started`;
 }
@@ -129,6 +133,7 @@ function endText(run: Run, { json, isQuiet }: Output): string {
   return reason ? `${ended}: ${reason}` : `${ended}.`;
 }
 
+/** The command that starts a new run at the failed step. */
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.

@@ -11,9 +11,11 @@ import { nearestName } from "../../pipeline/mistakes/problem.ts";
 import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
 
+/** Where to find the pipelines to run. */
 export interface Where {
   /** Undefined to use only the project's files. */
   readonly client: ServiceClient | undefined;
+  /** Undefined outside a project. */
   readonly project: string | undefined;
   readonly root: string | undefined;
 }
@@ -121,6 +123,7 @@ export async function checkPipelines(
   });
 }
 
+/** The error of a call that names no pipeline; it lists the known ones. */
 export async function noneNamed(tool: Tool, project: string | undefined): Promise<PipelineError> {
   const isElsewhere = project !== undefined || (await isServiceNamed(tool.env));
   const here = isElsewhere ? undefined : await findProject(tool.folder);
@@ -168,6 +171,7 @@ function misnamedError(paths: readonly string[], type: "not-found" | "usage" = "
   return new PipelineError(type, misnamedText(paths), { next: "" });
 }
 
+/** Says what to do about files that end with `.yml`. */
 export function misnamedText(paths: readonly string[]): string {
   return `A pipeline file's name ends with .yaml: rename ${paths.join(", ")}.`;
 }
@@ -186,6 +190,7 @@ export async function listedPipelines(
   }
 }
 
+/** The pipelines of the project's files. */
 export async function localPipelines(root: string): Promise<readonly PipelineEntry[]> {
   // The parser of pipeline files takes long to load.
   const { listedFiles } = await import("../../project/pipelineFiles.ts");
@@ -216,10 +221,12 @@ function taggedPipelines(listed: readonly PipelineEntry[], tags: readonly string
   return listed.filter((entry) => hasTag(entry, tags)).map(({ name }) => name);
 }
 
+/** Whether a pipeline has one of the tags. */
 export function hasTag(entry: PipelineEntry, tags: readonly string[]): boolean {
   return tags.some((tag) => entry.tags?.includes(tag));
 }
 
+/** A sentence that lists the tags. */
 export function knownTags(listed: readonly PipelineEntry[]): string {
   const tags = [...new Set(listed.flatMap((entry) => entry.tags ?? []))].sort();
   return tags.length === 0
@@ -227,6 +234,7 @@ export function knownTags(listed: readonly PipelineEntry[]): string {
     : `The tags are: ${tags.join(", ")}.`;
 }
 
+/** A sentence that says that the tags of broken files aren't known. */
 export function untoldTags(broken: readonly PipelineEntry[]): string {
   const [first, other] = broken.map(({ name, path = name }) => path);
   return other === undefined

@@ -75,6 +75,7 @@ export function runProgress(deps: ProgressDeps, started: Run, hasLog: boolean) {
         () => undefined,
       );
     },
+    /** Shows that the run was cancelled and its end is awaited. */
     cancelling(): void {
       isCancelling = true;
       current = { name: "cancelling", since: clock.monotonic() };

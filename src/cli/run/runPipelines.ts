@@ -31,6 +31,7 @@ export interface RunFlags extends WantedReports {
   readonly connect?: true;
 }
 
+/** The start request of every pipeline, except its name. */
 function requestOf({ project, timeLimit, from }: RunFlags): Omit<StartRequest, "pipeline"> {
   return { project, timeLimitSeconds: timeLimit, fromStep: from };
 }
@@ -138,6 +139,7 @@ export async function registerLocalProject(
   return { project: known.name, root: known.root };
 }
 
+/** The requested number, at most the org's limit, with a warning if the limit is lower. */
 async function grantedParallel(
   tool: Tool,
   client: ServiceClient,
@@ -153,6 +155,7 @@ async function grantedParallel(
   return granted;
 }
 
+/** Prints what a second Ctrl-C leaves behind. */
 function reportInterrupt({ output }: Tool, batch: Batch): void {
   const [active, starting] = [[...batch.active], [...batch.starting]];
   const left = [
@@ -167,6 +170,7 @@ function reportInterrupt({ output }: Tool, batch: Batch): void {
   output.failure("run", { type: "interrupted", message, next }, { runs: active });
 }
 
+/** What the reports say about a pipeline. */
 async function reportedOutcome(tool: Tool, outcome: Outcome): Promise<ReportedRun> {
   // Not ended by the first Ctrl-C: the log of the cancelled run is still read.
   const { leaving } = tool;

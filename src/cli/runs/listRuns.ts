@@ -6,6 +6,7 @@ import { tookText } from "../../text/time.ts";
 import { marksOf, statusText, type Terminal, table, widthOf } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 
+/** The filters of the command line. */
 export interface AskedRuns extends Omit<WantedRuns, "me"> {
   readonly mine?: boolean;
 }

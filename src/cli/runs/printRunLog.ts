@@ -22,6 +22,7 @@ interface LogOptions extends LineSelection {
   readonly exitStatus?: boolean;
 }
 
+/** Which lines of a log are printed, and how. */
 interface LineSelection {
   readonly step?: string;
   readonly stream?: string;
@@ -118,6 +119,7 @@ async function print(
 
 const mostSearched = 20;
 
+/** Prints the matching lines in the logs of a pipeline's last runs, newest run first. */
 async function searchLogs(
   { output, connect }: Tool,
   pipeline: string,

@@ -6,6 +6,7 @@ import { stripEscapeSequences } from "../../text/escapeSequences.ts";
 import { type Failure, FailureLines } from "../../text/failureLines.ts";
 import { jsonLine, type Output } from "../output/output.ts";
 
+/** How a log's entries are printed. */
 export interface LogPrinter {
   add(entry: LogEntry): Promise<void>;
   /** Prints the held tail; from then on every entry is printed at once. */
@@ -19,7 +20,9 @@ type StepName = (stepIndex: number) => Promise<string | undefined>;
 
 interface LineOptions {
   readonly hasTimes: boolean | undefined;
+  /** Print only this many of the last lines. */
   readonly tail: number | undefined;
+  /** As for `TerminalLines`. */
   readonly apiKeys: ReadonlySet<string>;
   /** Tells whether lines without escape sequences match, to print only those; it may get several lines at once. */
   readonly grep?: ((lines: string) => boolean) | undefined;

@@ -53,6 +53,7 @@ export async function showRun(tool: Tool, options: ShowOptions, named?: string):
   return options.exitStatus && run.status !== "succeeded" ? exitCodes.runDidNotSucceed : exitCodes.done;
 }
 
+/** The content of the text for people. */
 interface Sheet {
   readonly run: Run;
   readonly terminal: Terminal;
@@ -86,6 +87,7 @@ function diffHint(run: Run): string {
   return isAsked ? `, \`${runCommand("diff", runId)}\` shows what changed since it last succeeded` : "";
 }
 
+/** The known facts. */
 function factsOf({ run, me, now }: Sheet): [string, string][] {
   const { runId, project, agent, runner, commit, createdAt, stoppedAt, timeLimitSeconds } = run;
   // A failed step's message is shown below the step.

@@ -38,7 +38,9 @@ export async function watchRuns(tool: Tool, asked: AskedRuns): Promise<number> {
 }
 
 interface Display extends Omit<WatchRunsDeps, "reconnect"> {
+  /** Ends the drawing. */
   stop(): Promise<void>;
+  /** Leaves the last state on the terminal. */
   end(): void;
 }
 

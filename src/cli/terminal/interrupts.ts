@@ -36,6 +36,7 @@ export function heedInterrupts(release: (() => void) | undefined, { monotonic } 
   for (const name of signalNames) process.on(name, onInterrupt);
   if (release !== undefined && process.platform !== "win32") process.on("SIGTSTP", onSuspend);
   return {
+    /** Aborted by the first interrupt. */
     signal: first.signal,
     /** Aborted by the second one, just before the process exits; listeners can still print. */
     leaving: second.signal,

@@ -4,8 +4,10 @@ import { PipelineError } from "../../contract/errors.ts";
 import { Interrupted } from "./interrupts.ts";
 import type { Stream } from "./terminal.ts";
 
+/** Standard input. */
 type Input = Readable & { readonly isTTY?: boolean };
 
+/** A terminal, or other streams, for asking a person. */
 export interface Asking {
   readonly input: Input;
   readonly prompt: Stream;

@@ -3,6 +3,7 @@ import truncatedWidth from "fast-string-truncated-width";
 import { type Clock, repeat } from "../../machine/clock.ts";
 import type { Environment } from "../../project/environment.ts";
 
+/** The part of an output stream that the tool uses. */
 export interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -19,6 +20,7 @@ export interface TerminalFlags {
   readonly quiet: boolean;
 }
 
+/** What an output stream supports. */
 export interface Terminal {
   readonly style: ReturnType<typeof styleOf>;
   /** Whether colours may be written, including those in a log. */
@@ -132,9 +134,12 @@ export function isSet(env: Environment, name: string): boolean {
   return (env[name] ?? "") !== "";
 }
 
+/** The symbols in the tool's lines. */
 const unicodeMarks = {
+  /** Separates two facts on a line. */
   between: "·",
   ellipsis: "…",
+  /** The frames. */
   spinner: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
 };
 
@@ -197,6 +202,7 @@ interface TableLayout {
   readonly ellipsis?: string;
 }
 
+/** The minimum width of a cut column. */
 const leastWidth = 8;
 const gap = 2;
 
@@ -225,6 +231,7 @@ export function table(rows: readonly (readonly string[])[], layout: TableLayout 
     .join("\n");
 }
 
+/** Pads or cuts a text to exactly this width. */
 function fitted(text: string, columns: number, ellipsis: string): string {
   const shown = cut(text, columns, ellipsis);
   return shown.text + " ".repeat(columns - shown.width);

@@ -4,6 +4,7 @@ import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import type { ConnectDeps } from "./startEmbedded.ts";
 
+/** The timeout of the hand-over request. */
 const handOverWithinSeconds = 2;
 
 /**
@@ -26,6 +27,7 @@ export async function connectEmbedded(deps: ConnectDeps, signal: AbortSignal): P
   return startEmbedded(deps, running?.connection, signal);
 }
 
+/** Whether the service is older than this face and hands over at once. */
 async function agreesToLeave(
   { connection, client }: Embedded,
   { version = ownVersion }: Pick<ConnectDeps, "version">,

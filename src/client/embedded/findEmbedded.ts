@@ -7,12 +7,14 @@ import { ServiceClient, type ServiceClientOptions } from "../service/client.ts";
 import { loopbackFetch } from "../service/loopbackFetch.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
 
+/** The embedded service, once it has answered. */
 export interface Embedded {
   readonly connection: Connection;
   readonly client: ServiceClient;
 }
 
 export interface FindDeps extends Pick<ServiceClientOptions, "fetch" | "clock" | "random"> {
+  /** The data folder (see `dataFolder`). */
   readonly folder: string;
   /** The face's environment, sent with each start of a run; if omitted, the service's own applies. */
   readonly env?: Environment;

@@ -25,6 +25,7 @@ export interface ConnectDeps extends FindDeps {
   readonly env: Environment;
   /** The Node that runs the service, or an editor's Electron, which serves as one. */
   readonly execPath: string;
+  /** The service's main file. */
   readonly servicePath: string;
   readonly spawn?: typeof spawn;
   /** The face's version, which its service shares; by default the product's own. */
@@ -118,6 +119,7 @@ async function silent(folder: string, isHeld: boolean): Promise<PipelineError> {
   );
 }
 
+/** The state of a spawned service. */
 type ServiceProcess =
   | { readonly kind: "running" }
   /** Another service holds the folder's lock, or a person has stopped the service in the meantime. */

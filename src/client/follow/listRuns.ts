@@ -15,6 +15,7 @@ export interface WantedRuns
   readonly statuses: readonly string[];
   /** The id of the caller's key, to list only the runs that it started. */
   readonly me?: string | undefined;
+  /** How many at most. */
   readonly limit: number;
 }
 

@@ -106,6 +106,7 @@ export function readRefusalObject(output: string, now: number): Parsed<ForeignRe
   return { kind: "valid", value: { refusal, message: error.message, hints } };
 }
 
+/** The first number followed by a unit of seconds. */
 function secondsIn(texts: readonly string[]): number | undefined {
   for (const text of texts) {
     const match = /\b(\d{1,5})\s*(?:s|sec|seconds?)\b/.exec(text);
@@ -114,6 +115,7 @@ function secondsIn(texts: readonly string[]): number | undefined {
   return undefined;
 }
 
+/** More links in a row than any system follows. */
 const mostLinks = 40;
 
 /**
@@ -141,6 +143,7 @@ export async function checkToolPath(path: string, folders: readonly string[]): P
   }
 }
 
+/** The path, and every target of its links. */
 async function placesOf(path: string): Promise<string[]> {
   const places = [resolve(path)];
   for (let at = resolve(path); places.length < mostLinks; ) {

@@ -15,6 +15,7 @@ import { environmentFetch } from "../service/environmentFetch.ts";
 import { parseBaseUrl } from "../service/request.ts";
 import type { Retries } from "../service/retry.ts";
 
+/** A service that a person has logged in to. */
 export interface Login {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -250,6 +251,7 @@ export async function serviceFor(
 interface Named {
   readonly baseUrl: URL;
   readonly apiKey: string;
+  /** What to do if the service refuses the key. */
   readonly refusedKeyNext: string;
 }
 

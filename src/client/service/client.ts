@@ -50,6 +50,7 @@ import {
 import { type Fetch, type Service, type ServiceCall, segment } from "./request.ts";
 import { isRepeatable, type Retries, withRetries } from "./retry.ts";
 
+/** The outcome of one attempt to start a run. */
 export type StartAttempt =
   | { readonly kind: "started"; readonly run: Run }
   | {
@@ -62,9 +63,11 @@ export type StartAttempt =
     };
 
 export interface RunsQuery {
+  /** Only active runs. */
   readonly active?: boolean;
   /** Only runs of this status; not together with `active`. */
   readonly status?: string | undefined;
+  /** Only runs that the caller's key started. */
   readonly mine?: boolean;
   readonly project?: string | undefined;
   /** Only runs of this pipeline. A service may ignore it and list others too. */
@@ -76,6 +79,7 @@ export interface RunsQuery {
   readonly until?: number | undefined;
   /** Runs per page: 1 to 100. */
   readonly limit?: number;
+  /** The previous page's `next`. */
   readonly after?: string | undefined;
 }
 
@@ -230,6 +234,7 @@ export class ServiceClient implements Service {
     return (await this.#call(call, cancelReplySchema, "described", signal)).value;
   }
 
+  /** One page of runs, newest first. */
   async runs(query: RunsQuery, signal: AbortSignal): Promise<RunListPage> {
     return (await this.runsAndTime(query, signal)).page;
   }

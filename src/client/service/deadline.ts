@@ -1,5 +1,6 @@
 import type { Clock } from "../../machine/clock.ts";
 
+/** Why a deadline aborted its signal. */
 export class DeadlinePassed extends Error {
   override readonly name = "DeadlinePassed";
   readonly seconds: number;
@@ -46,6 +47,7 @@ export class Deadline implements Disposable {
     );
   }
 
+  /** Stops the timer until it is armed again. */
   disarm(): void {
     this.#timer.abort(noLongerNeeded);
   }

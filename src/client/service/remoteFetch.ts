@@ -112,9 +112,11 @@ class TunnelPool extends Pool {
 interface ProxyServer {
   /** May hold a user name and a password, which no message shows. */
   readonly address: URL;
+  /** The environment variable that names it. */
   readonly variable: string;
 }
 
+/** The error for a proxy that can't be reached, or fails before it replies. */
 function proxyFault(proxy: ProxyServer, host: string, cause: unknown): OutOfReach {
   const { fault, message, next } = faultAt(called(proxy), cause, Date.now());
   return new OutOfReach(fault, sentence(message), {
@@ -123,6 +125,7 @@ function proxyFault(proxy: ProxyServer, host: string, cause: unknown): OutOfReac
   });
 }
 
+/** The error for a proxy that refuses a tunnel to the host. */
 function refusedTunnel(
   proxy: ProxyServer,
   host: string,

@@ -29,6 +29,7 @@ export class DefinitionWanted extends PipelineError {}
  */
 export type Origin = "described" | "own" | "own, of something";
 
+/** The error for a reply of status 400 or more. */
 export function replyError(service: Service, call: ServiceCall, reply: Reply, origin: Origin): PipelineError {
   const told = toldError(reply);
   const { host } = service.baseUrl;

@@ -1,6 +1,7 @@
 import { PipelineError } from "../../contract/errors.ts";
 import type { Clock } from "../../machine/clock.ts";
 
+/** Where a service is, its key, and what requests to it need. */
 export interface Service {
   /** Ends with a slash, as `parseBaseUrl` gives it. */
   readonly baseUrl: URL;

@@ -109,6 +109,7 @@ async function statusIfStopped(
   }
 }
 
+/** How often a cancel without a reply is tried. */
 const cancelAttempts = 3;
 
 /**

@@ -13,6 +13,7 @@ import { OutOfReach } from "../service/reachFaults.ts";
 import { LostStart } from "../service/replyErrors.ts";
 import { growingPauses } from "../service/retry.ts";
 
+/** The outcome of a start request whose reply was lost. */
 export type LostReply =
   | { readonly kind: "run"; readonly run: Run }
   | { readonly kind: "none" }
@@ -32,6 +33,7 @@ const absences: readonly string[] = ["not-found", "not-supported"];
 export class StartAttempts {
   readonly #request: StartRequest;
   readonly #reconnect: Reconnect | undefined;
+  /** Sent with every attempt. */
   readonly #named: Pick<StartOptions, "idempotencyKey" | "agent">;
   #client: ServiceClient;
   /** Whether an attempt may have started a run whose reply was lost. */
@@ -49,6 +51,7 @@ export class StartAttempts {
     }: {
       readonly client: ServiceClient;
       readonly reconnect?: Reconnect | undefined;
+      /** See `agentHeader`. */
       readonly agent?: string | undefined;
     },
   ) {
@@ -59,6 +62,7 @@ export class StartAttempts {
     this.#began = { now: client.clock.now(), monotonic: client.clock.monotonic() };
   }
 
+  /** The service where it was last found. */
   get client(): ServiceClient {
     return this.#client;
   }
@@ -162,12 +166,14 @@ export class StartAttempts {
   }
 }
 
+/** Whether a failed attempt may have reached the service. */
 function mayHaveArrived(error: unknown): boolean {
   if (error instanceof LostStart) return true;
   if (!(error instanceof OutOfReach)) return false;
   return error.fault === "dropped" || error.fault === "timed-out" || error.fault === "unavailable";
 }
 
+/** How many seconds a reply is awaited after an abort. */
 const lastReplySeconds = 2;
 
 /**

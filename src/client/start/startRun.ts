@@ -253,6 +253,7 @@ async function countDown(deadline: number, deps: StartDeps, signal: AbortSignal)
 /** In milliseconds: the pause before a broken stream is opened again. */
 const watchAgainAfter = 5_000;
 
+/** Calls `onPlace` with the request's queue position, if the service reports it. */
 async function watchPlace(
   attempts: StartAttempts,
   onPlace: (place: QueuePlace | undefined) => void,

@@ -19,6 +19,7 @@ export interface NoticeDeps {
   readonly onKeyRefused: () => Promise<void>;
 }
 
+/** A problem of a pipeline file. */
 export class FileProblem extends PipelineError {
   /** The folder of the file's project, if known, so that the file can be opened. */
   readonly root: string | undefined;
@@ -87,6 +88,7 @@ function isKeyRefused(error: unknown): boolean {
 /** In characters. A problem begins with its position, and a hostile service may send an endless text. */
 const longestSearched = 4_000;
 
+/** The first position that the text of a file's problem names. */
 export function findPosition(text: string): FilePosition | undefined {
   const [, path, line, column] =
     /(pipelines\/[^\n:]+\.yaml):(\d+):(\d+): /.exec(text.slice(0, longestSearched)) ?? [];
@@ -143,6 +145,7 @@ async function noticeOnce(deps: QuotaNoticeDeps, claimed: Set<string>): Promise<
 
 export interface IgnoredSettingsDeps {
   readonly folders: () => readonly string[];
+  /** The workspace's file on this machine, if the workspace was saved. */
   readonly workspaceFile: () => string | undefined;
   readonly memento: Pick<Memento, "get" | "update">;
   readonly window: Pick<typeof vscodeWindow, "showWarningMessage">;

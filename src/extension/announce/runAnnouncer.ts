@@ -117,6 +117,7 @@ export class RunAnnouncer implements Disposable {
     this.#showInStatusBar(`$(check) ${withoutIcons(t("{0} succeeded", pipeline))}`);
   }
 
+  /** Announces the end of a run that another window, tool or person started. */
   #onRunChanged(run: Run): void {
     if (isActive(run)) this.#active.add(run.runId);
     else if (this.#active.delete(run.runId)) void this.#announceOther(run);

@@ -45,6 +45,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "pipelineRuns.whoHolds": async (deps, pipeline) => (await import("./whoHolds.ts")).whoHolds(deps, pipeline),
 };
 
+/** A page of the docs that come with the extension. */
 const whatCounts = "docs/what-counts.md";
 
 async function run(deps: CommandDeps, given: unknown, which?: AskedInputs): Promise<void> {

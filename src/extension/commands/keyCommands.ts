@@ -28,6 +28,7 @@ export async function setApiKey(deps: ApiKeyDeps): Promise<void> {
   await enterKey(validTarget(deps), deps);
 }
 
+/** Asks for a key of a service, which this workspace then uses. */
 async function enterKey(where: Valid, deps: ApiKeyDeps): Promise<void> {
   const { keys, choice, session, window, signal } = deps;
   const origin = originOf(where);
@@ -145,12 +146,14 @@ function promptFor(target: Valid): string {
 
 interface ChooseKeyDeps extends ApiKeyDeps {
   readonly window: ApiKeyDeps["window"] & Pick<typeof vscodeWindow, "createQuickPick">;
+  /** The button that removes a row's key. */
   readonly removeButton: QuickInputButton;
 }
 
 interface Row extends QuickPickItem {
   readonly isInUse?: boolean;
   readonly act?: () => Promise<void>;
+  /** The action of the row's button. */
   readonly remove?: () => Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import { isName } from "../../pipeline/pipeline.ts";
 /** Names that Windows reserves for devices, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
+/** A typed name without an extension. */
 export function nameTyped(typed: string): string {
   return typed.trim().replace(/\.yaml$/i, "");
 }

@@ -24,6 +24,7 @@ export async function runPipeline(
 
 interface RunAgainDeps extends RecentRunDeps {
   readonly executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
+  /** See `stepToResumeAt`. */
   readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 

@@ -38,6 +38,7 @@ export async function restartService(deps: MachineServiceDeps): Promise<void> {
   session.restart();
 }
 
+/** Asks the person if the service has active runs, of any org. */
 async function mayEndRuns(
   button: string,
   { ownService, window, signal }: MachineServiceDeps,

@@ -103,6 +103,7 @@ async function isRunWanted(ended: Run, { window }: Pick<WhoHoldsDeps, "window">)
   return (await window.showInformationMessage(text, run)) === run;
 }
 
+/** What the person chose to do about the slot. */
 export type HolderChoice =
   | { readonly kind: "left" }
   | { readonly kind: "cancel" | "log" | "wait"; readonly run: Run }
@@ -115,6 +116,7 @@ export interface HolderPickDeps {
   readonly clock: Clock;
   /** How far the service's clock is ahead of this machine's, in milliseconds; undefined if unknown. */
   readonly ahead: number | undefined;
+  /** The pipeline to run once a slot is free. */
   readonly wanted: string | undefined;
 }
 
@@ -186,6 +188,7 @@ function itemsOf(run: Run, me: string, { wanted, ahead }: HolderPickDeps): Holde
   ];
 }
 
+/** The start, in the person's own time zone, and the time limit. */
 function timesOf({ createdAt, timeLimitSeconds }: Run, ahead: number | undefined): string[] {
   if (ahead === undefined || createdAt === undefined) return [];
   const since = t("since {0}", timeOfDay(Date.parse(createdAt) - ahead));

@@ -9,6 +9,7 @@ import { parsePipeline } from "../../pipeline/parsePipeline.ts";
 import type { ParsedPipeline } from "../../pipeline/pipeline.ts";
 import { type ProjectFile, type ReadPipeline, withSharedNames } from "../../project/pipelineFiles.ts";
 
+/** A pipeline file's text with its outline and its problems. */
 export interface Analysis {
   readonly text: string;
   readonly outline: Outline;
@@ -76,6 +77,7 @@ export interface TextPosition {
   readonly character: number;
 }
 
+/** A problem of a pipeline file as the editor underlines it. */
 export interface ShownProblem {
   readonly message: string;
   /** A warning: the pipeline can still run. */
@@ -107,6 +109,7 @@ export interface FileProblemsDeps {
   /** Replaces the shown problems of a file, by its address. */
   readonly show: (uri: string, problems: readonly ShownProblem[]) => void;
   readonly clock: Pick<Clock, "after">;
+  /** Called when the known files or their contents have changed. */
   readonly onChange: () => void;
 }
 

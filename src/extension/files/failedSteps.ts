@@ -10,6 +10,7 @@ import { shortText } from "../window/runText.ts";
 import { type Analysis, positionAt, type TextPosition } from "./analyses.ts";
 import { runsOf } from "./lenses.ts";
 
+/** The step of a pipeline file at which its last run failed. */
 export interface FailedStep {
   readonly runId: string;
   readonly pipeline: string;

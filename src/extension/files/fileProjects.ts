@@ -42,6 +42,7 @@ export class FileProjects implements vscode.Disposable {
     return this.current.value.find(({ root }) => /^pipelines\/[^/]+\.yaml$/.test(pathIn(root, uri) ?? ""));
   }
 
+  /** The project whose folder contains a file. */
   projectAround(uri: vscode.Uri): FileProject | undefined {
     return this.current.value.find(({ root }) => pathIn(root, uri) !== undefined);
   }

@@ -46,8 +46,10 @@ function hovers(analyses: Analyses): vscode.HoverProvider {
   };
 }
 
+/** The `source` of all our diagnostics. */
 const source = "Pipeline Runs";
 
+/** Offers the fix for a problem, and the log of a failed step's run. */
 function fixes(analyses: Analyses): vscode.CodeActionProvider {
   return {
     provideCodeActions(document, _range, { diagnostics }) {

@@ -10,6 +10,7 @@ import type { Wait } from "../start/waitNotice.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { shortText, statusText } from "../window/runText.ts";
 
+/** A code lens above the file's first line. */
 type Lens = Required<Command>;
 
 interface LensState {
@@ -28,6 +29,7 @@ interface LensState {
 
 const longestName = 60;
 
+/** The code lenses of a pipeline file: run, cancel, and its last result. */
 export function lensesOf(state: LensState): readonly Lens[] {
   const { runs } = state;
   const last = runs.last === undefined ? [] : [lastLens(runs.last, state.now)];
@@ -120,6 +122,7 @@ function iconOf(status: string): string {
   return ["failed", "timed-out", "lost"].includes(status) ? "$(error)" : "$(circle-slash)";
 }
 
+/** A past time, in one unit. */
 function agoText(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   if (minutes < 1) return t("just now");
@@ -140,7 +143,9 @@ function problemsLens(count: number): Lens {
 
 /** One pipeline's runs in the list; undefined if the list has none. */
 export interface PipelineRuns {
+  /** Its newest active run. */
   readonly active: Run | undefined;
+  /** Its newest stopped run. */
   readonly last: Run | undefined;
   /** Its newest run that ended by itself, and so shows whether the pipeline works. */
   readonly judged: Run | undefined;

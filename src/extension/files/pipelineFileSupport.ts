@@ -41,6 +41,7 @@ export class PipelineFileSupport implements vscode.Disposable {
   readonly #problems: ReturnType<typeof fileProblems>;
   readonly #failed: ReturnType<typeof failedSteps>;
   readonly #lenses: ReturnType<typeof runLenses>;
+  /** The current projects' watchers and language features. */
   #ofProjects: readonly vscode.Disposable[] = [];
   /** The language features of included files outside `pipelines/`, for these addresses. */
   #ofParts: { readonly uris: string; readonly offered: vscode.Disposable } | undefined;
@@ -51,6 +52,7 @@ export class PipelineFileSupport implements vscode.Disposable {
   /** The addresses of other files that a project's files name, by its root. */
   readonly #referenced = new Map<string, Set<string>>();
   #reading = Promise.resolve();
+  /** The projects whose files will be read again. */
   readonly #due = new Set<FileProject>();
   /** Retains the list of runs while a pipeline file is open. */
   #retained: vscode.Disposable | undefined;
@@ -151,6 +153,7 @@ export class PipelineFileSupport implements vscode.Disposable {
       );
   }
 
+  /** Reads all files of a project again. */
   #survey(project: FileProject): void {
     if (this.#due.has(project)) return;
     this.#due.add(project);
@@ -232,12 +235,14 @@ export class PipelineFileSupport implements vscode.Disposable {
     this.#partChanged(document.uri);
   }
 
+  /** The project whose files include this one. */
   #projectOfPart(uri: vscode.Uri): FileProject | undefined {
     const project = this.#projects.projectAround(uri);
     const path = project && pathIn(project.root, uri);
     return path !== undefined && this.#included(project).has(path) ? project : undefined;
   }
 
+  /** The paths of all files that a project's files include. */
   #included(project: FileProject | undefined): ReadonlySet<string> {
     const root = project?.root.toString();
     return new Set(
@@ -247,6 +252,7 @@ export class PipelineFileSupport implements vscode.Disposable {
     );
   }
 
+  /** Offers the language features in open included files, and shows their problems. */
   #updateParts(): void {
     for (const [address, { isPart }] of [...this.#problems.files]) {
       if (isPart && this.#projectOfPart(vscode.Uri.parse(address)) === undefined)
@@ -318,6 +324,7 @@ export class PipelineFileSupport implements vscode.Disposable {
       : undefined;
   }
 
+  /** A file's pipeline and the service's name of its project. */
   #nameOf(uri: vscode.Uri): NamedFile | undefined {
     const project = this.#projects.projectOf(uri);
     const analysis = this.#problems.files.get(uri.toString())?.analysis;
@@ -371,6 +378,7 @@ function isThere({ uri, isClosed, isDirty }: vscode.TextDocument): boolean {
   return !isClosed && (isDirty || uri.scheme !== "file" || existsSync(uri.fsPath));
 }
 
+/** A pattern that matches only this file. */
 function patternOf(uri: vscode.Uri): vscode.RelativePattern {
   const folder = vscode.Uri.joinPath(uri, "..");
   const name = uri.path.slice(folder.path.length).replace(/^\//, "");

@@ -8,6 +8,7 @@ import { lensesOf, runsOf, waitOf } from "./lenses.ts";
 export interface NamedFile {
   readonly pipeline: string;
   readonly project: string;
+  /** See `lensesOf`. */
   readonly file: { readonly root: string; readonly path: string } | undefined;
 }
 

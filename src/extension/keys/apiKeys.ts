@@ -19,6 +19,7 @@ const storedKeySchema = z.object({
 });
 
 export interface StoredKey extends z.infer<typeof storedKeySchema> {
+  /** The name of its secret. */
   readonly name: string;
 }
 

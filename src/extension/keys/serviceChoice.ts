@@ -13,6 +13,7 @@ const chosenSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("own") }),
   z.object({
     kind: z.literal("key"),
+    /** The name of the key's secret. */
     name: z.string(),
     origin: z.string(),
     baseUrl: z.optional(z.string()),
@@ -98,6 +99,7 @@ export class ServiceChoice {
     if (chosen?.kind === "key" && chosen.name === before) await this.#store({ ...chosen, name: now.name });
   }
 
+  /** Lets the settings decide again. */
   async clear(): Promise<void> {
     await this.#store(undefined);
   }
@@ -119,6 +121,7 @@ export class ServiceChoice {
   }
 }
 
+/** The service that the settings name. */
 export type Target =
   /** No base URL: this machine's own service. */
   | { readonly kind: "embedded" }

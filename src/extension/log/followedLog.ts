@@ -20,6 +20,7 @@ export interface FollowedLogDeps {
   readonly origin: () => string | undefined;
   readonly clock: Clock;
   readonly timeText: (instant: string) => string;
+  /** See `stepToResumeAt`. */
   readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
   /** Called when the document changes, but no faster than an editor reads it. */
   readonly onChange: () => void;
@@ -48,6 +49,7 @@ export class FollowedLog implements Disposable {
   /** The origin of the run's service: the one in use when the run was first read. */
   #origin: string | undefined;
   #read: LogSnapshot | undefined;
+  /** Ends a pause before the next attempt. */
   #retrySignal = new AbortController();
 
   constructor(runId: string, deps: FollowedLogDeps) {
@@ -182,6 +184,7 @@ export class FollowedLog implements Disposable {
     this.#changes.notify();
   }
 
+  /** Reads the steps, in case no events report them. */
   async #askForSteps(text: LogText): Promise<void> {
     const { clock } = this.#deps;
     if (this.#isAsking || clock.monotonic() - this.#askedAt < askEvery) return;

@@ -27,6 +27,7 @@ export interface LogDocumentsDeps {
   readonly window: typeof vscode.window;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** See `stepToResumeAt`. */
   readonly resumeAt: (run: Run) => Promise<ReturnType<typeof fromFailedStep>>;
 }
 
@@ -99,6 +100,7 @@ export class LogDocuments implements vscode.Disposable {
     );
   }
 
+  /** Fires with the run's id when its document changes. */
   get onDidChange(): vscode.Event<string> {
     return this.#changed.event;
   }
@@ -161,6 +163,7 @@ export class LogDocuments implements vscode.Disposable {
     return this.#snapshotOf(document)?.parts ?? [];
   }
 
+  /** Paints the shown logs and calls back for each editor. */
   #look(editors: readonly vscode.TextEditor[], act: (editor: vscode.TextEditor) => void): void {
     for (const editor of editors) {
       if (editor.document.uri.scheme !== logScheme) continue;
@@ -169,6 +172,7 @@ export class LogDocuments implements vscode.Disposable {
     }
   }
 
+  /** The links of a document: to kept files, and to positions in the project's files. */
   async #links(document: vscode.TextDocument): Promise<vscode.DocumentLink[]> {
     const runId = runIdOf(document.uri);
     const snapshot = this.#snapshotOf(document);
@@ -209,6 +213,7 @@ export class LogDocuments implements vscode.Disposable {
     return found;
   }
 
+  /** The window's folder that the service knows by this name. */
   async #findProject(name: string): Promise<FindFile | undefined> {
     const { session, projectNames, signal, clock } = this.#deps;
     const client = vscode.workspace.isTrusted ? await session.connect(signal) : undefined;

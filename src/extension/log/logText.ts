@@ -26,6 +26,7 @@ export interface Part {
   readonly lastLine: number;
 }
 
+/** The document at one moment. */
 export class LogSnapshot {
   readonly parts: readonly Part[];
   readonly bytes: Uint8Array;
@@ -42,6 +43,7 @@ export class LogSnapshot {
     return this.#lines.length + 1;
   }
 
+  /** The lines from `first` to `last`, both included, with their numbers. */
   *lines(first: number, last: number): Generator<readonly [number: number, line: TextLine]> {
     for (let at = first; at <= last; at++) {
       const line = this.#lines[at];
@@ -59,12 +61,14 @@ export interface LogTextOptions {
 }
 
 const mostKept = 5_000_000;
+/** How many of a failed step's last lines are shown at the beginning. */
 const lastLines = 12;
 /** The share that is dropped at once, so that not every new line changes the document's beginning. */
 const givenUpAtOnce = 1 / 5;
 
 interface Section {
   lines: TextLine[];
+  /** The number of lines dropped at the beginning. */
   leftOut: number;
 }
 
@@ -122,6 +126,7 @@ export class LogText {
     if (this.#size > this.#most) this.#giveUp();
   }
 
+  /** Marks entries that the service left out. */
   addGap(first: number, last: number): void {
     this.#section(Math.max(0, ...this.#steps.keys())).lines.push(
       ownLine({
@@ -131,6 +136,7 @@ export class LogText {
     );
   }
 
+  /** Completes lines without a line break, once the log has ended. */
   end(): void {
     for (const line of this.#whole.rest()) this.#put(line);
   }
@@ -207,6 +213,7 @@ export class LogText {
     return found;
   }
 
+  /** Drops lines, the oldest steps' first. */
   #giveUp(): void {
     const enough = this.#most * (1 - givenUpAtOnce);
     for (const [, section] of [...this.#steps].sort(([one], [other]) => one - other)) {

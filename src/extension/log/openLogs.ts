@@ -3,6 +3,7 @@ import { FollowedLog, type FollowedLogDeps } from "./followedLog.ts";
 
 export interface OpenLogsDeps extends Omit<FollowedLogDeps, "onChange"> {
   readonly onChange: (runId: string) => void;
+  /** Whether a document of the editor shows this run's log. */
   readonly isShown: (runId: string) => boolean;
 }
 
@@ -23,6 +24,7 @@ export function openLogs(deps: OpenLogsDeps) {
     logs.delete(log.runId);
   };
   return {
+    /** The run's log; starts reading it. */
     of: (runId: string): FollowedLog => {
       const found = logs.get(runId);
       if (found !== undefined) return found;
@@ -35,6 +37,7 @@ export function openLogs(deps: OpenLogsDeps) {
     get size(): number {
       return logs.size;
     },
+    /** A document was closed; it may be opened again at once. */
     closed: (runId: string): void => {
       const log = logs.get(runId);
       if (log !== undefined) void closeUnlessShown(log, closedFor);

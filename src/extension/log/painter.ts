@@ -150,6 +150,7 @@ function onEditor(code: number, color: Color): DecorationRenderOptions {
   return own;
 }
 
+/** Uncoloured text on a coloured background. */
 function forGround(ground: number, color: Color): DecorationRenderOptions {
   const [own, other] = [{ color: color("editor.background") }, { color: color("editor.foreground") }];
   if (ground === white) return own;

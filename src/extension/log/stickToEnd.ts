@@ -3,6 +3,7 @@ import type { TextDocument, TextEditor } from "vscode";
 /** A reader's position in a growing document. Lines count from 0. */
 export interface ReaderPosition {
   readonly isAtEnd: boolean;
+  /** The first visible line. */
   readonly first: number;
 }
 
@@ -29,6 +30,7 @@ export function movedReader(
 export class StickToEnd {
   readonly #places = new WeakMap<TextEditor, ReaderPosition>();
   readonly #seen = new WeakSet<TextDocument>();
+  /** Documents that were last read at their end. */
   readonly #leftAtEnd = new WeakSet<TextDocument>();
 
   goToEnd(editor: TextEditor): void {

@@ -126,6 +126,7 @@ export class LineMaker {
 
 /** One of these characters is in each file link. */
 const mayNamePlace = /[:(/]/;
+/** Control characters, which aren't shown. */
 const special = new RegExp(`(?!\\t)[${controlCharacters}]`, "u");
 
 function looksOf(pieces: ReturnType<typeof parseSgr>["pieces"]): readonly StyledRange[] {
@@ -146,10 +147,12 @@ const longestValues = 500;
 export interface HeadDeps {
   /** The id of this window's key, if known. */
   readonly me: string | undefined;
+  /** The number of lines dropped from the document. */
   readonly leftOut: number;
   readonly timeText: (instant: string) => string;
 }
 
+/** The first lines: the run, its status, and when and by whom it was started. */
 export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLine[] {
   const { mark, look } = statusStyle(run.status);
   const took = tookText(run.createdAt, run.stoppedAt);
@@ -186,6 +189,7 @@ export function headLines(run: Run, { me, leftOut, timeText }: HeadDeps): TextLi
   return lines;
 }
 
+/** When and by whom a run was started, and through which agent, if known. */
 function startedText(run: Run, me: string | undefined, timeText: HeadDeps["timeText"]): string | undefined {
   const started = starterText(run, me, timeText);
   if (started === undefined || run.agent === undefined) return started;
@@ -202,6 +206,7 @@ function starterText(run: Run, me: string | undefined, timeText: HeadDeps["timeT
     : t("Started {0} by {1}", timeText(createdAt), toOneLine(starter));
 }
 
+/** Says that lines are missing, and how to get them. */
 export function leftOutLine(count: number, runId: string): TextLine {
   const command = runCommand("log", toOneLine(runId));
   const text =
@@ -251,6 +256,7 @@ function runFromStepLine(): TextLine {
   return indented({ ...line, links: [{ kind: "failed-step", start: 0, end: words.length }] }, margin);
 }
 
+/** The line before a step's output. The step may not be known yet. */
 export function stepHeading(step: RunStep | undefined, index: number): TextLine {
   const { mark, look } = statusStyle(step?.status);
   const detail = step === undefined ? "" : stepDetail(step);
@@ -266,6 +272,7 @@ export function stepName(step: RunStep | undefined, index: number): string {
   return name === "" ? t("step {0}", index + 1) : name;
 }
 
+/** A step's type, status, notes and duration, if known. */
 export function stepDetail(step: RunStep): string {
   const took = tookText(step.startedAt, step.stoppedAt);
   return [step.type, statusText(step.status), ...stepNotes(step, t), ...(took === undefined ? [] : [took])]

@@ -15,11 +15,13 @@ export interface ProjectNamesDeps {
 
 /** The names by which the service knows the window's projects; two folders of the same name get different ones. */
 export class ProjectNames implements Disposable {
+  /** Emitted after names were read from the service. */
   readonly changed = new Emitter<void>();
   readonly #deps: ProjectNamesDeps;
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
   readonly #registered = new Map<string, Promise<LocalProject>>();
+  /** The service that gave these names. */
   #service: ServiceClient | undefined;
 
   constructor(deps: ProjectNamesDeps) {
@@ -62,6 +64,7 @@ export class ProjectNames implements Disposable {
     return asked;
   }
 
+  /** Registers unknown projects with the session's service. */
   async update(projects: readonly LocalProject[]): Promise<void> {
     const { session, log, isTrusted } = this.#deps;
     const service = session.state.value.kind === "live" ? session.currentClient : undefined;
@@ -83,6 +86,7 @@ export class ProjectNames implements Disposable {
     this.#ended.abort();
   }
 
+  /** Whether the names are from this service. */
   #isKnown(service: ServiceClient | undefined): boolean {
     return this.#service !== undefined && isSameService(this.#service, service);
   }

@@ -12,6 +12,7 @@ import { ObservableValue } from "../window/observable.ts";
 import type { OrgReading } from "./serviceConnection.ts";
 import type { Session } from "./session.ts";
 
+/** The org's runs, as far as they are known. */
 export type RunListState =
   /** Not read yet, or out of reach; runs that may be stale aren't shown. */
   | { readonly kind: "unknown" }
@@ -71,6 +72,7 @@ export class RunList implements Disposable {
     ];
   }
 
+  /** Keeps the list up to date until the returned object is disposed. */
   retain(): Disposable {
     this.#retainCount += 1;
     this.#update();
@@ -281,6 +283,7 @@ export class RunList implements Disposable {
   }
 }
 
+/** The newer state of a run; the older object if nothing changed. */
 function merge(run: Run, before: Run): Run {
   const known = withSteps(run, before);
   return isDeepStrictEqual(known, before) ? before : known;

@@ -13,6 +13,7 @@ import type { Emitter, ObservableValue } from "../window/observable.ts";
 export interface ServiceConnectionDeps {
   readonly clock: Clock;
   readonly log: Pick<LogOutputChannel, "info" | "warn">;
+  /** The session's values, which the connection sets. */
   readonly session: {
     readonly state: ObservableValue<SessionState>;
     readonly reading: ObservableValue<OrgReading | undefined>;
@@ -197,6 +198,7 @@ export class ServiceConnection {
     }
   }
 
+  /** Asks for the new day's numbers, unless the service reports them in time. */
   async #askForNewDay(signal: AbortSignal): Promise<void> {
     const { clock, random, session } = this.#deps;
     await clock.sleep(newDayPatience * (1 + random()), signal).catch(() => undefined);

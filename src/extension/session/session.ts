@@ -34,6 +34,7 @@ const reconnectBounds = {
   unfocused: { shortest: 1_000, longest: 300_000 },
 } as const;
 
+/** A service that a command has found. */
 interface FoundService {
   readonly client: ServiceClient;
   readonly used: ServiceInUse;
@@ -51,6 +52,7 @@ export class Session implements Disposable {
   readonly #random: () => number;
   #wanted = false;
   #watching: AbortController | undefined;
+  /** The connection whose numbers are shown. */
   #connection: ServiceConnection | undefined;
   #used: ServiceInUse | undefined;
 
@@ -262,6 +264,7 @@ export class Session implements Disposable {
 }
 
 export interface ClientOfDeps {
+  /** Finds or starts this machine's own service. */
   readonly embedded: (
     signal: AbortSignal,
     start: StartWhen,
@@ -315,6 +318,7 @@ interface ServiceInUseDeps {
 
 export type ServiceInUse = Awaited<ReturnType<typeof findServiceInUse>>;
 
+/** The service to use now, and the entered key, if any. */
 async function findServiceInUse({ target, keys }: ServiceInUseDeps) {
   const where = target();
   // The same text for the same service.

@@ -12,6 +12,7 @@ export interface AskInputsDeps {
   /** The editor's back button, which leads to the previous question. */
   readonly backButton: QuickInputButton;
   readonly lastUsed: Pick<LastUsed, "inputsOf" | "noteInputs">;
+  /** Its abort closes the question. */
   readonly signal: AbortSignal;
 }
 
@@ -77,6 +78,7 @@ function withoutSecrets(values: InputValues): InputValues {
 
 interface Question {
   readonly input: DeclaredInput;
+  /** The prefilled value. */
   readonly shown: InputValue | undefined;
   readonly pipeline: string;
   readonly step: number;

@@ -126,6 +126,7 @@ function meantBy(request: RunArgument, entries: readonly PipelineEntry[]): reado
   }
 }
 
+/** The folder of the project that a pipeline file belongs to. */
 function folderOf(path: string): string {
   if (basename(dirname(path)) !== "pipelines" || !path.endsWith(".yaml")) {
     throw new PipelineError("invalid-request", t("{0} is not a pipeline file.", basename(path)), {
@@ -135,6 +136,7 @@ function folderOf(path: string): string {
   return dirname(dirname(path));
 }
 
+/** The projects of the folders, under the service's names for them. */
 async function registeredProjects(
   client: ServiceClient,
   folders: readonly string[],

@@ -45,9 +45,11 @@ const statusBarTime = 8000;
  * start's time has passed, the person is asked.
  */
 export class ResetRetries implements Disposable {
+  /** The stored starts, the next one first. */
   readonly pending = new ObservableValue<readonly PendingRetry[]>([]);
   readonly #deps: ResetRetriesDeps;
   readonly #ended = new AbortController();
+  /** The starts that this window is making or asking about. */
   readonly #begun = new Set<string>();
   /** New times of starts that came before the service's reset, as this machine's clock was changed; in this window only. */
   readonly #later = new Map<string, number>();
@@ -175,6 +177,7 @@ export class ResetRetries implements Disposable {
     }
   }
 
+  /** Asks about a start that can't be made on time. */
   async #ask(retry: PendingRetry, why: string): Promise<void> {
     const now = t("Run Now");
     const chosen = await this.#deps.window.showInformationMessage(
@@ -268,6 +271,7 @@ function hashOf(text: string): string {
   return hash("sha256", text).slice(0, 32);
 }
 
+/** A start that is deferred to 00:00 UTC. */
 const pendingRetrySchema = z.object({
   id: z.string(),
   pipeline: z.string(),

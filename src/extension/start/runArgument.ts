@@ -8,7 +8,9 @@ import { fromStepSchema, type StartRequest } from "../../contract/run.ts";
 import { readTimeLimit } from "../../pipeline/file/duration.ts";
 import { duration } from "../../text/time.ts";
 
+/** The argument of `pipelineRuns.run`. */
 export type RunArgument =
+  /** The person picks. */
   | { readonly kind: "pick" }
   | { readonly kind: "named"; readonly start: StartRequest }
   /** A pipeline file on this machine, by its absolute path, with the pipeline's name if the caller knows it. */

@@ -72,6 +72,7 @@ export class WaitNotice implements Disposable {
     if (this.#shown) this.update(this.#secondsLeft);
   }
 
+  /** Removes the notification and the status bar's wait. */
   [Symbol.dispose](): void {
     this.#wait.end();
     this.#over.resolve();
@@ -147,6 +148,7 @@ export interface Wait {
   readonly place?: QueuePlace | undefined;
 }
 
+/** What distinguishes a start from others. */
 export type AskedStart = Pick<Wait, "pipeline" | "project" | "inputs">;
 
 /** The waits of this window, oldest first. */
@@ -154,6 +156,7 @@ export class Waits {
   readonly current = new ObservableValue<readonly Wait[]>([]);
   readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
 
+  /** Starts without a first reply yet. */
   readonly #starting = new Map<string, symbol>();
 
   /**

@@ -35,6 +35,7 @@ interface QuotaStatusDeps {
   readonly dayUse: ObservableValue<DayUse | undefined>;
   readonly clock: Clock;
   readonly color: (name: string) => NonNullable<StatusBarItem["backgroundColor"]>;
+  /** Creates a Markdown text with icons. */
   readonly markdown: () => MarkdownString;
 }
 
@@ -233,6 +234,7 @@ export function bar({ usage: { runsToday }, limits: { runsPerDay } }: Org): stri
   return "━".repeat(full) + "─".repeat(cells - full);
 }
 
+/** Who used the day's runs, and how long they will last at this pace. */
 function writeUse(org: Org, use: DayUse, reading: OrgReading, now: number, into: Markdown): void {
   const who = useText(use, org.actor, t);
   if (who !== undefined) line(into, who, "$(graph) ");
@@ -289,6 +291,7 @@ function writeLinks(entries: readonly StatusAction[], into: Markdown): void {
   into.isTrusted = { enabledCommands: [...new Set(links.map(({ command }) => command))] };
 }
 
+/** A paragraph with an optional icon before its text. */
 function line(into: Markdown, text: string, icon = ""): void {
   if (icon !== "") into.appendMarkdown(icon);
   appendWords(into, text);

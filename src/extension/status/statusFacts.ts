@@ -9,14 +9,17 @@ import { isOld, type OrgReading, type SessionState } from "../session/serviceCon
 import type { Session } from "../session/session.ts";
 import type { Wait } from "../start/waitNotice.ts";
 
+/** What the status-bar item, its tooltip and its menu show. */
 export interface StatusFacts {
   readonly state: SessionState;
   /** Undefined while the numbers of `live` are another day's. */
   readonly reading: OrgReading | undefined;
   readonly waits: readonly Wait[];
+  /** Who used the day's runs, if known. */
   readonly use: DayUse | undefined;
   /** The deferred starts as a text; empty if there are none. */
   readonly deferred: string;
+  /** The service and the key in use, and why. */
   readonly used: UsedService | undefined;
   /** This machine's clock, in milliseconds since 1970. */
   readonly now: number;
@@ -118,7 +121,9 @@ export function waitText({ place, secondsLeft }: Pick<Wait, "place" | "secondsLe
     : t("waiting, {0}; gives up in {1} s", placeText(place, t), secondsLeft);
 }
 
+/** An action of the status bar's menu and tooltip. */
 export interface StatusAction {
+  /** A codicon's id. */
   readonly icon: string;
   readonly label: string;
   readonly command: string;
@@ -127,6 +132,7 @@ export interface StatusAction {
   readonly inTooltip: boolean;
 }
 
+/** The actions that make sense now, most likely first. */
 export function statusActionsFor(facts: StatusFacts): StatusAction[] {
   // A deferred start can be cancelled in any state.
   const cancelDeferred =

@@ -81,6 +81,7 @@ export class TaskStarts {
     this.#active.add(execution);
   }
 
+  /** Notes that an execution has ended. */
   end(execution: TaskExecution): void {
     this.#active.delete(execution);
   }

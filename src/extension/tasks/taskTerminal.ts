@@ -56,6 +56,7 @@ export function taskTerminal(act: (io: TaskIo) => Promise<number>, ended: AbortS
     setDimensions: (now) => {
       size = now;
     },
+    /** Called when the person or the editor closes the terminal. */
     close: interrupt,
     handleInput: (data) => {
       for (const key of data) {

@@ -94,6 +94,7 @@ function treeItem(row: Row): vscode.TreeItem {
   return item;
 }
 
+/** The lines as Markdown, with foreign texts as plain text. */
 function markdown(lines: readonly TooltipLine[]): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   for (const [index, line] of lines.entries()) {

@@ -8,6 +8,7 @@ import type { ProjectFile } from "../../project/pipelineFiles.ts";
 import { momentText, statusText } from "../window/runText.ts";
 import { type Row, type RowContext, statusIcon, type TooltipLine } from "./runRow.ts";
 
+/** A project with its files, as last read. */
 export interface ReadProject {
   readonly project: LocalProject;
   readonly files: readonly ProjectFile[];
@@ -106,9 +107,11 @@ interface FileNode {
   /** For the commands, which receive the element: the pipeline's name, and the service's name of its project. */
   pipeline: string;
   project: string;
+  /** Whether its runs take inputs. */
   hasInputs: boolean;
   tags: readonly string[];
   problems: readonly ProblemNode[];
+  /** Its last known run. */
   last: Run | undefined;
 }
 
@@ -131,6 +134,7 @@ export function pipelineViewRow(node: PipelineNode, seen: RowContext): Row {
   }
 }
 
+/** The tooltip of a pipeline file: its path, tags, last result and problems. */
 export function fileTooltip({ pipeline, path, tags, problems, last }: FileNode): readonly TooltipLine[] {
   return [
     { name: pipeline, text: path },

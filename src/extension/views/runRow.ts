@@ -57,6 +57,7 @@ const longestValues = 300;
 /** A tooltip shows only diffs of up to this many lines. */
 const mostDiffLines = 12;
 
+/** The tooltip of a run: its facts, and the times of its steps as bars. */
 export function runTooltip(
   run: Run,
   { me, serviceNow, now }: RowContext,
@@ -180,6 +181,7 @@ function stepRow({ runId, pipeline, index, step, mayBegin }: StepNode, { service
   };
 }
 
+/** The tooltip of a step: its whole message. */
 export function stepTooltip(step: RunStep, { serviceNow }: RowContext): readonly TooltipLine[] {
   return [
     { name: step.name, text: [statusText(step.status), ...stepNotes(step, t)].join(", ") },
@@ -236,9 +238,11 @@ export function isRunning({ status, startedAt, stoppedAt }: RunStep): boolean {
 export interface TooltipLine {
   readonly name?: string;
   readonly text: string;
+  /** Whether the text is shown in a code block. */
   readonly isCode?: boolean;
 }
 
+/** A row of a view, from which the editor's item is created. */
 export interface Row {
   /** Stable for the same thing, so that rows don't jump or collapse. */
   readonly id: string;
@@ -249,7 +253,9 @@ export interface Row {
   readonly folding: "none" | "collapsed" | "expanded";
   /** Words that the manifest's `when` clauses check. */
   readonly tokens: readonly string[];
+  /** The text for screen readers. */
   readonly spoken: string;
+  /** The action on a click or Enter. */
   readonly action?: Action;
   /** A URI whose decorations the editor requests when it draws the row. */
   readonly address?: string;

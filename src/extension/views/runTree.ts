@@ -6,6 +6,7 @@ import type { RunListState } from "../session/runList.ts";
 import { areOfSeveralProjects } from "../window/runText.ts";
 import { everyRun, isFiltering, passes, type ViewFilter } from "./filters.ts";
 
+/** What to redraw: everything, or these elements with their children. */
 export type Redraw = "all" | readonly RunNode[];
 
 const groups: readonly RunGroup[] = ["active", "today", "earlier", "ended"];
@@ -29,10 +30,12 @@ export class RunTree {
     return this.#shown;
   }
 
+  /** The rows of the active runs, whose times change. */
   get activeRuns(): readonly RunRowNode[] {
     return this.#groups.active.children.filter((child) => child.kind === "run");
   }
 
+  /** Whether the listed runs are of several projects. */
   get namesProjects(): boolean {
     return this.#namesProjects;
   }
@@ -179,6 +182,7 @@ export interface RunRowNode {
 export interface StepNode {
   readonly kind: "step";
   readonly runId: string;
+  /** The run's pipeline. */
   readonly pipeline: string;
   readonly index: number;
   step: RunStep;
@@ -186,6 +190,7 @@ export interface StepNode {
   mayBegin: boolean;
 }
 
+/** A line that replaces a run's steps. */
 export interface NoteNode {
   readonly kind: "note";
   readonly runId: string;

@@ -50,6 +50,7 @@ export interface RunsViewDeps {
   readonly files: WindowFiles;
   readonly contexts: ContextKeys;
   readonly items: RowItems;
+  /** Shows the view's progress bar until the promise settles. */
   readonly showProgress: (until: Promise<void>) => void;
   readonly clock: Clock;
   readonly log: Pick<LogOutputChannel, "warn">;
@@ -176,6 +177,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     }
   }
 
+  /** The filter, and how long the active run has been running, or how many are running. */
   #description(): string {
     return [filterText(this.#deps.runFilter.value), this.#progressText()]
       .filter((text) => text !== "")
@@ -224,6 +226,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     });
   }
 
+  /** Redraws the running steps that are unfolded. */
   #moveSteps(): void {
     const steps = this.#tree.activeRuns.flatMap(({ runId }) => this.#steps.get(runId) ?? []);
     const moving = steps.filter(({ step }) => isRunning(step));
@@ -265,6 +268,7 @@ export class RunsView implements TreeDataProvider<RunNode>, Disposable {
     return fault;
   }
 
+  /** What may explain a run that didn't succeed, if the service reports it. */
   async #changesOf(run: Run): Promise<Changes | undefined> {
     if (isActive(run) || run.status === "succeeded") return undefined;
     const { runs, signal } = this.#deps;

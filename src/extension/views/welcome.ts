@@ -51,6 +51,7 @@ export interface Contexts {
   readonly "pipelineRuns.hasTags": boolean;
 }
 
+/** Sets context keys, but only when they change. */
 export class ContextKeys {
   readonly #executeCommand: (command: string, ...parameters: unknown[]) => Thenable<unknown>;
   readonly #set = new Map<string, unknown>();

@@ -6,6 +6,7 @@ import { chosenServiceKey, hasDeferredStarts } from "./storedState.ts";
 export interface WindowNeeds {
   /** The service should be followed. Resolves once its numbers are shown, or why there are none. */
   readonly onServiceWanted: () => Promise<void>;
+  /** The setting names another service than before. */
   readonly onServiceChanged: () => void;
   /** There are pipeline files to edit; called more than once. */
   readonly onPipelineFiles: () => void;

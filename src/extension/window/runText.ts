@@ -40,6 +40,7 @@ export function statusText(status: string): string {
   return known.get(status) ?? status;
 }
 
+/** Whether runs are from several projects, so that each run's project must be shown. */
 export function areOfSeveralProjects(runs: readonly Run[]): boolean {
   return new Set(runs.flatMap(({ project }) => project ?? [])).size > 1;
 }

@@ -2,9 +2,11 @@ import type { Disposable } from "vscode";
 import { findProjects, type LocalProject } from "../../client/project.ts";
 import { ObservableValue } from "./observable.ts";
 
+/** The window's projects, or why it has none. */
 export type WindowFilesState =
   | { readonly kind: "unknown" }
   | { readonly kind: "no-folder" }
+  /** Its folders aren't on this machine. */
   | { readonly kind: "virtual" }
   /** Its files aren't read until the person trusts the workspace. */
   | { readonly kind: "untrusted" }
@@ -21,6 +23,7 @@ export interface WindowFilesDeps {
   readonly watchRoot: (root: string, onChange: () => void) => Disposable;
 }
 
+/** Finds the projects of the window's folders, again whenever they may have changed. */
 export class WindowFiles implements Disposable {
   /** A new object, even with the same projects, means that their files may have changed. */
   readonly state = new ObservableValue<WindowFilesState>({ kind: "unknown" });

@@ -7,6 +7,7 @@ export interface FilePosition {
   readonly column: number;
 }
 
+/** The window's folders on this machine. */
 export function localFolders(): string[] {
   return (vscode.workspace.workspaceFolders ?? [])
     .filter(({ uri }) => uri.scheme === "file")
