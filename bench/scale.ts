@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import { loopbackFetch } from "../src/client/service/loopbackFetch.ts";
-import { everyOrgName } from "../src/contract/roles.ts";
+import { everyOrgName } from "../src/contract/keys.ts";
 import { systemClock } from "../src/machine/clock.ts";
 import { RunnerApi } from "../src/team/runnerMachine/runnerApi.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";

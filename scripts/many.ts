@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { everyOrgName } from "../src/contract/roles.ts";
+import { everyOrgName } from "../src/contract/keys.ts";
 import { idMaker } from "../src/service/store/ids.ts";
 import { createKey } from "../src/service/store/keys.ts";
 import { openPostgres } from "../src/team/store/openPostgres.ts";

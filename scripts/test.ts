@@ -5,7 +5,7 @@ import { globSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { execa } from "execa";
-import { secondsToReset } from "../src/contract/day.ts";
+import { secondsToReset } from "../src/contract/limits.ts";
 import { clockOff } from "../test/clock/preload.ts";
 import { browserVariable, sharedBrowser } from "../test/editor/served/launchBrowser.ts";
 import { postgresFolder } from "../test/postgres/installPostgres.ts";

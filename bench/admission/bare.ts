@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/limits.ts";
 import { repeatedRun } from "../../src/service/admission/grant.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { keyById } from "../../src/service/store/keys.ts";

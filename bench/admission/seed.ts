@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { utcDay } from "../../src/contract/day.ts";
-import { freeTier } from "../../src/contract/limits.ts";
+import { freeTier, utcDay } from "../../src/contract/limits.ts";
 import { idMaker, type MakeId } from "../../src/service/store/ids.ts";
 import { createKeyOf } from "../../src/service/store/keys.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";

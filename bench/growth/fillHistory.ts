@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/limits.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import type { Filling } from "./calls.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import pg from "pg";
 import * as z from "zod/mini";
-import type { Role } from "../../src/contract/roles.ts";
+import type { Role } from "../../src/contract/keys.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import type { Database } from "../../src/service/store/tables.ts";

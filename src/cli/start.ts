@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CommanderError } from "commander";
-import { serviceFor } from "../client/logins/serviceFor.ts";
+import { serviceFor } from "../client/logins/logins.ts";
 import { errorTypes, exitCodes, PipelineError } from "../contract/errors.ts";
 import { hideOwnMemory } from "../machine/ownProcess.ts";
 import type { Environment } from "../project/environment.ts";
@@ -106,7 +106,7 @@ export async function runLine(line: readonly string[], host: ToolHost): Promise<
   if (line[0] === tabWord) {
     if (folder === undefined) return undefined;
     const { answerTab } = await import("./completion/answerTab.ts");
-    const { runningService } = await import("../client/logins/serviceFor.ts");
+    const { runningService } = await import("../client/logins/logins.ts");
     await answerTab(program, line.slice(1), {
       env,
       folder,

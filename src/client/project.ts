@@ -3,8 +3,8 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { PipelineError } from "../contract/errors.ts";
 import { pipelineFileName } from "../project/projectFile.ts";
-import { isLoopback } from "./service/baseUrl.ts";
 import type { ServiceClient } from "./service/client.ts";
+import { isLoopback } from "./service/request.ts";
 
 /** Not from `node:fs/promises`: loading that takes longer than reading folders, and `pipeline run` needs nothing else from it. */
 const readdir = promisify(readdirAndCall);

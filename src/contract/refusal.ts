@@ -1,5 +1,5 @@
-import { secondsToReset } from "./day.ts";
-import { type InputValue, inputText } from "./inputs.ts";
+import { secondsToReset } from "./limits.ts";
+import { type InputValue, inputText } from "./pipelines.ts";
 import type { StartRequest } from "./run.ts";
 import { deepestJson } from "./wire.ts";
 
@@ -16,8 +16,7 @@ export type Refusal =
 export interface RefusingReply {
   readonly status: number;
   readonly body: string;
-  readonly date: string | undefined;
-  readonly retryAfter: string | undefined;
+  readonly headers: { get(name: string): string | null };
 }
 
 const errorName = "too-many-runs";
@@ -46,10 +45,11 @@ export function readRefusal(reply: RefusingReply, now: number): Refusal | undefi
     : { scope: "org" };
 }
 
-function secondsOnServiceClock(reply: RefusingReply, now: number): number {
-  const served = reply.date === undefined ? Number.NaN : Date.parse(reply.date);
+function secondsOnServiceClock({ headers }: RefusingReply, now: number): number {
+  const served = Date.parse(headers.get("date") ?? "");
   if (!Number.isNaN(served)) return secondsToReset(served);
-  if (reply.retryAfter !== undefined && /^\d{1,5}$/.test(reply.retryAfter)) return Number(reply.retryAfter);
+  const retryAfter = headers.get("retry-after") ?? "";
+  if (/^\d{1,5}$/.test(retryAfter)) return Number(retryAfter);
   return secondsToReset(now);
 }
 

@@ -1,12 +1,72 @@
 import * as z from "zod/mini";
-import { commitSchema } from "./changes.ts";
 import { instant, lenient, lenientBut } from "./fields.ts";
-import { longestFromStep } from "./fromStep.ts";
-import { givenInputsSchema, inputNamePattern, inputValuesSchema } from "./inputs.ts";
 import { keyNameSchema } from "./keys.ts";
-import { largestFile, timeLimit } from "./limits.ts";
-import { projectNameSchema } from "./pipelines.ts";
+import { largestFile, longestBranch, timeLimit } from "./limits.ts";
+import { givenInputsSchema, inputNamePattern, inputValuesSchema, projectNameSchema } from "./pipelines.ts";
 import { failedStep, runStatuses } from "./runStatus.ts";
+
+/** The commit that a project's folder was at when a run began. */
+export const commitSchema = z.object({
+  id: z.string().check(z.regex(/^[0-9a-f]{40,64}$/)),
+  /** Absent if no branch was checked out. */
+  branch: z.optional(z.string().check(z.maxLength(longestBranch))),
+  /** Whether the folder had uncommitted changes or untracked files that aren't ignored. */
+  changed: z.boolean(),
+});
+
+/** `GET /api/runs/{id}/pipeline`: a run's pipeline file at `path` and the files it includes, as they ran; secrets are masked. */
+export const ranPipelineSchema = z.object({ path: z.string(), texts: z.record(z.string(), z.string()) });
+
+/** `GET /api/runs/{id}/changes`: what changed since the previous successful run of the same pipeline. */
+export const changesSchema = z.object({
+  /** Absent if no earlier successful run is known. */
+  lastPassed: z.optional(
+    z.object({
+      runId: z.string(),
+      createdAt: instant,
+      commit: z.optional(commitSchema),
+      /** The inputs that run was given (`inputsForRerun`); absent if they aren't known. */
+      inputs: z.optional(inputValuesSchema),
+    }),
+  ),
+  /** A unified diff of each changed file, by path; absent if the files of either run aren't kept. */
+  diffs: z.optional(z.record(z.string(), z.string())),
+});
+
+export type Commit = z.infer<typeof commitSchema>;
+export type RanPipeline = z.infer<typeof ranPipelineSchema>;
+export type Changes = z.infer<typeof changesSchema>;
+
+/** The most characters of a `from-step`. */
+const longestFromStep = 200;
+
+/**
+ * The indexes of the steps that a `from-step` may mean: the step of that name, else the step of that number, counted from 1.
+ * Several if the name is ambiguous; none if no step matches.
+ */
+export function meantSteps(steps: readonly { readonly name: string }[], fromStep: string): readonly number[] {
+  const named = steps.flatMap(({ name }, index) => (name === fromStep ? [index] : []));
+  if (named.length === 1) return named;
+  const numbered = steps.findIndex((_, index) => String(index + 1) === fromStep);
+  return numbered === -1 ? named : [numbered];
+}
+
+/**
+ * The step that a run failed at, its index, and the `from-step` with which a new run begins there. Undefined if no step failed,
+ * if the failed step is a cleanup step, or if neither its name nor its number identifies it.
+ */
+export function fromFailedStep(
+  run: Pick<Run, "status" | "stoppedAt" | "steps">,
+): { readonly index: number; readonly step: RunStep; readonly fromStep: string } | undefined {
+  const failed = failedStep(run);
+  if (failed === undefined || failed.step.cleanup) return undefined;
+  const { index, step } = failed;
+  const fromStep = [step.name, String(index + 1)].find((text) => {
+    const [meant, other] = meantSteps(run.steps ?? [], text);
+    return meant === index && other === undefined && text !== "" && text.length <= longestFromStep;
+  });
+  return fromStep === undefined ? undefined : { index, step, fromStep };
+}
 
 export const stepSchema = z.object({
   name: z.string(),
@@ -252,7 +312,7 @@ export function listedReason(...[run, me]: Parameters<typeof reasonLine>): strin
 export function failureInReason(
   run: Pick<Run, "status" | "stoppedAt" | "steps" | "reason">,
 ): { readonly index: number; readonly step: RunStep } | undefined {
-  const failed = failedStep<RunStep>(run);
+  const failed = failedStep(run);
   return failed?.step.message !== undefined && run.reason === `${failed.step.name}: ${failed.step.message}`
     ? failed
     : undefined;

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
-import { ranPipelineSchema } from "./changes.ts";
 import { instant } from "./fields.ts";
-import { inputValuesSchema } from "./inputs.ts";
-import { mostParts, runWorkSchema, stepSchema } from "./run.ts";
+import { inputValuesSchema } from "./pipelines.ts";
+import { mostParts, ranPipelineSchema, runWorkSchema, stepSchema } from "./run.ts";
 
 // The messages between a runner on another machine and its service (contract: "Many machines"). All need a key of the role
 // `runner`. A run that has begun is never retried, so the runner's id in its row identifies the attempt: any other gets a 409.

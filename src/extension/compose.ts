@@ -5,26 +5,21 @@ import { connectEmbedded } from "../client/embedded/connectEmbedded.ts";
 import type { ConnectDeps } from "../client/embedded/startEmbedded.ts";
 import { findProjects } from "../client/project.ts";
 import { describeError } from "../contract/errors.ts";
-import type { fromFailedStep } from "../contract/fromStep.ts";
-import type { Run } from "../contract/run.ts";
+import type { fromFailedStep, Run } from "../contract/run.ts";
 import { systemClock } from "../machine/clock.ts";
 import { dataFolder } from "../machine/dataFolder.ts";
 import { withHome } from "../machine/home.ts";
-import { warnOfIgnoredSettings } from "./announce/ignoredSettings.ts";
-import { type NoticeDeps, showProblem } from "./announce/problemNotice.ts";
-import { watchQuota } from "./announce/quotaNotice.ts";
+import { type NoticeDeps, showProblem, warnOfIgnoredSettings, watchQuota } from "./announce/notices.ts";
 import { RunAnnouncer, readAnnounceLevel } from "./announce/runAnnouncer.ts";
 import { ApiKeys } from "./keys/apiKeys.ts";
 import { readTarget, ServiceChoice } from "./keys/serviceChoice.ts";
-import { refuseVirtual } from "./session/clientOf.ts";
 import { watchKeys } from "./session/keyWatcher.ts";
 import { ProjectNames } from "./session/projectNames.ts";
 import { RunList } from "./session/runList.ts";
-import { Session } from "./session/session.ts";
+import { refuseVirtual, Session } from "./session/session.ts";
 import { LastUsed } from "./start/lastUsed.ts";
-import { ResetRetries } from "./start/resetRetries.ts";
-import { RetryFiles } from "./start/retryFiles.ts";
-import { Waits } from "./start/waits.ts";
+import { ResetRetries, RetryFiles } from "./start/resetRetries.ts";
+import { Waits } from "./start/waitNotice.ts";
 import { showBadge, showQuota, watchDayUse } from "./status/quotaStatus.ts";
 import { usedService } from "./status/statusFacts.ts";
 import type { TagFilter, ViewFilter } from "./views/filters.ts";
@@ -316,7 +311,7 @@ function cliPath(): string | undefined {
 async function resumeAt(run: Run): Promise<ReturnType<typeof fromFailedStep>> {
   const found = isTrusted() ? await findProjects(localFolders()) : [];
   const root = found.find(({ name }) => name === run.project)?.root;
-  return (await import("../project/resumeAt.ts")).resumeAt(run, root);
+  return (await import("../project/pipelineFiles.ts")).resumeAt(run, root);
 }
 
 function isTrusted(): boolean {

@@ -1,13 +1,12 @@
 import * as vscode from "vscode";
-import { mcpServers } from "./agents/mcpServers.ts";
 import { commands } from "./commands/commands.ts";
 import type { ComposedWindow } from "./compose.ts";
 import { registerRunFiles } from "./log/runFiles.ts";
 import type { pipelineTasks } from "./tasks/pipelineTasks.ts";
 import { registerTreeViews } from "./views/treeViews.ts";
 import { holdsPipelines, watchNeeds } from "./window/activation.ts";
+import { mcpServers, putToolOnPath } from "./window/ownTool.ts";
 import { Shutdown } from "./window/shutdown.ts";
-import { putToolOnPath } from "./window/terminalPath.ts";
 
 /** At module level, since the editor calls a function of the module when the window ends. */
 const shutdown = new Shutdown();

@@ -1,6 +1,6 @@
 import { copyFileSync, fstatSync, statSync, truncateSync, writeSync } from "node:fs";
 import { describeError, PipelineError } from "../contract/errors.ts";
-import { controlCharacters } from "../text/controlCharacters.ts";
+import { escapeControlCharacters } from "../text/controlCharacters.ts";
 import { hideSecrets } from "./apiSecret.ts";
 
 const levels = ["debug", "info", "warn", "error"] as const;
@@ -21,20 +21,8 @@ export function lineLog(write: (line: string) => void, now: () => number, least:
       const fact = facts[name];
       entry[name] = fact instanceof Error ? describeError(fact) : fact;
     }
-    write(`${hideSecrets(escaped(JSON.stringify(entry)))}\n`);
+    write(`${hideSecrets(escapeControlCharacters(JSON.stringify(entry)))}\n`);
   };
-}
-
-const driving = new RegExp(`[${controlCharacters}]`, "gu");
-
-/** JSON escapes only some control characters of a terminal, in which a log is read; it may hold the names of others' files. */
-function escaped(json: string): string {
-  return json.replace(driving, (letter) =>
-    letter
-      .split("")
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
 }
 
 /** The level that `PIPELINE_LOG_LEVEL` names; `info` without it. @throws PipelineError `usage` for any other word. */

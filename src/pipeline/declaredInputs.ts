@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { InputValue } from "../contract/inputs.ts";
+import type { InputValue } from "../contract/pipelines.ts";
 import { checkShape, isMap } from "./file/checkShape.ts";
 import { field, noneByDefault } from "./file/fieldTexts.ts";
 import { checkNumbers, type StepReading } from "./file/readValues.ts";

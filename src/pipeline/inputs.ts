@@ -1,5 +1,5 @@
 import { PipelineError } from "../contract/errors.ts";
-import type { DeclaredInput, InputValue, InputValues } from "../contract/inputs.ts";
+import type { DeclaredInput, InputValue, InputValues } from "../contract/pipelines.ts";
 import { hasExpression } from "./file/textPieces.ts";
 import { quoted, suggestion } from "./mistakes/problem.ts";
 import type { Input } from "./pipeline.ts";

@@ -1,4 +1,4 @@
-import type { InputValue } from "../contract/inputs.ts";
+import type { InputValue } from "../contract/pipelines.ts";
 import type { Plan } from "./file/values.ts";
 import type { Place, Problem } from "./mistakes/problem.ts";
 import type { ResourceTypeName } from "./types/resourceTypeNames.ts";

@@ -1,4 +1,4 @@
-import { fromFailedStep } from "../contract/fromStep.ts";
+import { fromFailedStep } from "../contract/run.ts";
 import { type Expression, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression, parseText } from "./expression/parseExpression.ts";

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { Commit } from "../contract/changes.ts";
 import { longestBranch } from "../contract/limits.ts";
+import type { Commit } from "../contract/run.ts";
 import { type Environment, gitEnvironment } from "./environment.ts";
 
 /** How long git may take, in milliseconds: a run waits for it. */

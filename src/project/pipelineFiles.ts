@@ -5,11 +5,13 @@ import { setImmediate } from "node:timers/promises";
 import { describeError } from "../contract/errors.ts";
 import { largestFile } from "../contract/limits.ts";
 import type { ServedPipelineEntry } from "../contract/pipelines.ts";
+import { fromFailedStep, type Run } from "../contract/run.ts";
 import { declaredInputs } from "../pipeline/inputs.ts";
 import { formatProblem, type Place, quoted } from "../pipeline/mistakes/problem.ts";
 import { parsePipeline } from "../pipeline/parsePipeline.ts";
 import type { ReadPart } from "../pipeline/partFiles.ts";
 import type { ParsedPipeline, PipelineOrProblems } from "../pipeline/pipeline.ts";
+import { stepToResumeAt } from "../pipeline/stepToResumeAt.ts";
 import { readEnvFile } from "./envFile.ts";
 import { pipelineFileName, readProjectFile, readUtf8 } from "./projectFile.ts";
 import { isMissing } from "./systemErrors.ts";
@@ -236,4 +238,14 @@ function projectAround(path: string): string {
 /** Reads a file that may be a part. @param path relative to the project's folder. */
 export function readPart(root: string, path: string): ReturnType<ReadPart> {
   return readProjectFile(root, path, mostBytesRead);
+}
+
+/** `stepToResumeAt` of a run, by its pipeline's file as it is now. @param root its project's folder; undefined if not here. */
+export async function resumeAt(
+  run: Run,
+  root: string | undefined,
+): Promise<ReturnType<typeof stepToResumeAt>> {
+  if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
+  const [file] = root === undefined ? [] : await filesNamed(root, run.pipeline);
+  return stepToResumeAt(run, file?.parsed.kind === "valid" ? file.parsed.pipeline : undefined);
 }

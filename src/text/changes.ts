@@ -1,6 +1,5 @@
-import type { Changes, Commit, RanPipeline } from "../contract/changes.ts";
-import { type InputValues, inputsForRerun } from "../contract/inputs.ts";
-import type { Run } from "../contract/run.ts";
+import { type InputValues, inputsForRerun } from "../contract/pipelines.ts";
+import type { Changes, Commit, RanPipeline, Run } from "../contract/run.ts";
 import { english, type Translate } from "./refusalText.ts";
 
 /** A commit for people: `abc1234 on main, with changes that aren't committed`. */

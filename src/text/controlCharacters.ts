@@ -11,6 +11,11 @@ export function replaceControlCharacters(text: string): string {
   return text.toWellFormed().replace(each, "\ufffd");
 }
 
+/** Escapes control characters in JSON, which allows most of a terminal's, so that the JSON can be read in one. */
+export function escapeControlCharacters(json: string): string {
+  return json.replace(each, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** An SGR sequence, a carriage return before a line feed, or any control character except line feed and tab. */
 const unsafe = new RegExp(`\u001b\\[[0-9;:]*m|\\r(?=\\n)|(?![\\n\\t])[${controlCharacters}]`, "gu");
 

@@ -1,4 +1,4 @@
-import { dayMilliseconds, nextReset } from "../contract/day.ts";
+import { dayMilliseconds, nextReset } from "../contract/limits.ts";
 import type { Org } from "../contract/org.ts";
 import type { Run } from "../contract/run.ts";
 import type { Translate } from "./refusalText.ts";

@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { everyOrgName } from "../../src/contract/roles.ts";
+import { everyOrgName } from "../../src/contract/keys.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey } from "../../src/service/store/keys.ts";
 import type { Database } from "../../src/service/store/tables.ts";

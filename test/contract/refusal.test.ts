@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { secondsToReset } from "../../src/contract/day.ts";
+import { secondsToReset } from "../../src/contract/limits.ts";
 import { type RefusingReply, readRefusal } from "../../src/contract/refusal.ts";
 import { holds } from "./holds.ts";
 
@@ -8,18 +8,26 @@ const servedAt = "Tue, 03 Mar 2026 22:48:00 GMT";
 const toReset = 4320;
 const callersNow = Date.parse("2026-03-03T10:00:00Z");
 
-function reply(body: unknown, others: Partial<RefusingReply> = {}): RefusingReply {
+interface Others {
+  readonly status?: number;
+  readonly date?: string | undefined;
+  readonly retryAfter?: string | undefined;
+}
+
+function reply(body: unknown, others: Others = {}): RefusingReply {
+  const { status = 429, date, retryAfter } = { date: servedAt, ...others };
+  const headers = new Map([
+    ["date", date],
+    ["retry-after", retryAfter],
+  ]);
   return {
-    status: 429,
+    status,
     body: typeof body === "string" ? body : JSON.stringify(body),
-    date: servedAt,
-    retryAfter: undefined,
-    ...others,
+    headers: { get: (name) => headers.get(name) ?? null },
   };
 }
 
-const read = (body: unknown, others: Partial<RefusingReply> = {}) =>
-  readRefusal(reply(body, others), callersNow);
+const read = (body: unknown, others: Others = {}) => readRefusal(reply(body, others), callersNow);
 const org = { scope: "org" };
 const freeDay = { scope: "free-day", secondsToReset: toReset };
 

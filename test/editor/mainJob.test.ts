@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/limits.ts";
 import { replaceFile } from "../../src/machine/privateFile.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import { isAlive } from "../isAlive.ts";

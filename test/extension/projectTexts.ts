@@ -28,7 +28,7 @@ export function filesLike(pattern: string): string[] {
 export const extensionSources: ReadonlyMap<string, string> = new Map(
   [
     ...filesLike("src/extension/**/*.ts"),
-    ...filesLike("src/text/{changes,dayUse,queueText,refusalText,size,timeline}.ts"),
+    ...filesLike("src/text/{changes,counted,dayUse,refusalText,timeline}.ts"),
   ].map((file) => [file, textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")]),
 );
 

@@ -1,5 +1,5 @@
 import type { Insertable } from "kysely";
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/limits.ts";
 import type { Database, Tables } from "../../src/service/store/tables.ts";
 
 type RunRow = Partial<Insertable<Tables["runs"]>>;

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { DeclaredInput } from "../../src/contract/inputs.ts";
+import type { DeclaredInput } from "../../src/contract/pipelines.ts";
 import { declaredInputs, readInputs, requireInputs } from "../../src/pipeline/inputs.ts";
 
 const region: DeclaredInput = {

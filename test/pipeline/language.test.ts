@@ -1020,7 +1020,8 @@ describe("a run that begins with a later step", () => {
       [undefined, undefined, refused],
     );
     const run = { status: "failed", stoppedAt: "2026-03-03T10:00:00Z" };
-    const ran = (...statuses: string[]) => statuses.map((status, index) => ({ name: `${index}`, status }));
+    const ran = (...statuses: string[]) =>
+      statuses.map((status, index) => ({ name: `${index}`, type: "cli", status }));
     assert.equal(stepToResumeAt({ ...run, steps: ran("succeeded", "failed") }, behind)?.index, 1);
     const failed = { ...run, steps: ran("succeeded", "succeeded", "failed") };
     assert.equal(stepToResumeAt(failed, behind), undefined);

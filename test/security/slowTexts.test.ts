@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LineAssembler } from "../../src/contract/log.ts";
-import { findPosition } from "../../src/extension/announce/problemNotice.ts";
+import { findPosition } from "../../src/extension/announce/notices.ts";
 import { findFileLinks } from "../../src/extension/log/fileLinks.ts";
 import { artifactUri } from "../../src/extension/log/runUri.ts";
 import { joinAddress } from "../../src/pipeline/file/address.ts";

@@ -1,4 +1,4 @@
-import { utcDay } from "../../src/contract/day.ts";
+import { utcDay } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/service/store/openDatabase.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { putRuns } from "../page/putRuns.ts";

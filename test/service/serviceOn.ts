@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { everyOrgName, type Role } from "../../src/contract/roles.ts";
+import { everyOrgName, type Role } from "../../src/contract/keys.ts";
 import type { StartRequest } from "../../src/contract/run.ts";
 import { type Clock, systemClock } from "../../src/machine/clock.ts";
 import { lineLog } from "../../src/machine/log.ts";

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { followRun } from "../../src/client/follow/followRun.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import type { Role } from "../../src/contract/roles.ts";
+import type { Role } from "../../src/contract/keys.ts";
 import type { Run, StartRequest } from "../../src/contract/run.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { type Clock, systemClock } from "../../src/machine/clock.ts";

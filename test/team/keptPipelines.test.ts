@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sql } from "kysely";
-import { dayMilliseconds } from "../../src/contract/day.ts";
+import { dayMilliseconds } from "../../src/contract/limits.ts";
 import type { Database } from "../../src/service/store/tables.ts";
 import { PostgresWriter } from "../../src/team/store/postgresWriter.ts";
 import { storePipeline } from "../../src/team/store/storedPipelines.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { sql } from "kysely";
-import { dayMilliseconds } from "../../src/contract/day.ts";
+import { dayMilliseconds } from "../../src/contract/limits.ts";
 import type { RunnerMessage } from "../../src/contract/runners.ts";
 import { toWire } from "../../src/contract/wire.ts";
 import { systemClock } from "../../src/machine/clock.ts";

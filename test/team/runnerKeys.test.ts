@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { everyOrgName } from "../../src/contract/keys.ts";
 import { largestArtifact } from "../../src/contract/limits.ts";
-import { everyOrgName } from "../../src/contract/roles.ts";
 import { idMaker } from "../../src/service/store/ids.ts";
 import { createKey, revokeKey } from "../../src/service/store/keys.ts";
 import { stopRun } from "../../src/service/store/runs.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../src/client/service/baseUrl.ts";
 import { ServiceClient } from "../../src/client/service/client.ts";
-import { everyOrgName, type Role } from "../../src/contract/roles.ts";
+import { parseBaseUrl } from "../../src/client/service/request.ts";
+import { everyOrgName, type Role } from "../../src/contract/keys.ts";
 import type { Run } from "../../src/contract/run.ts";
 import { systemClock } from "../../src/machine/clock.ts";
 import { RunnerApi } from "../../src/team/runnerMachine/runnerApi.ts";

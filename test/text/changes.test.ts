@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { Commit } from "../../src/contract/changes.ts";
-import type { Run } from "../../src/contract/run.ts";
+import type { Commit, Run } from "../../src/contract/run.ts";
 import { changeNotes, commitText, ranText } from "../../src/text/changes.ts";
 
 const commit = (digit: string, changed = false): Commit => ({

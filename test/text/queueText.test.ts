@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { placeText } from "../../src/text/queueText.ts";
-import { english } from "../../src/text/refusalText.ts";
+import { english, placeText } from "../../src/text/refusalText.ts";
 
 describe("a place in the queue", () => {
   it("is told as an ordinal number", () => {

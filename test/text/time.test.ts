@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { nextReset, secondsToReset, utcDay } from "../../src/contract/day.ts";
+import { nextReset, secondsToReset, utcDay } from "../../src/contract/limits.ts";
 import { duration, elapsed } from "../../src/text/time.ts";
 import { holds } from "../contract/holds.ts";
 

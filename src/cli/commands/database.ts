@@ -1,6 +1,6 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { everyOrgName, type Role } from "../../contract/roles.ts";
+import { everyOrgName, type Role } from "../../contract/keys.ts";
 import { dataFolder } from "../../machine/dataFolder.ts";
 import { idMaker } from "../../service/store/ids.ts";
 import * as storedKeys from "../../service/store/keys.ts";

@@ -1,7 +1,6 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject, misnamedFiles, registerProject } from "../../client/project.ts";
-import type { DeclaredInput } from "../../contract/inputs.ts";
-import type { PipelineEntry } from "../../contract/pipelines.ts";
+import type { DeclaredInput, PipelineEntry } from "../../contract/pipelines.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";
 import { listedFiles, projectFiles } from "../../project/pipelineFiles.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";

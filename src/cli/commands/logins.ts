@@ -1,6 +1,5 @@
-import { Logins, loginCommand } from "../../client/logins/logins.ts";
-import { clientOf } from "../../client/logins/serviceFor.ts";
-import { parseBaseUrl } from "../../client/service/baseUrl.ts";
+import { clientOf, Logins, loginCommand } from "../../client/logins/logins.ts";
+import { parseBaseUrl } from "../../client/service/request.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import { failureOf } from "../output/output.ts";

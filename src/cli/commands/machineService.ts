@@ -1,6 +1,6 @@
 import { Option } from "commander";
+import { roles } from "../../contract/keys.ts";
 import { mostOfOrg, mostSlots, retentionDays } from "../../contract/limits.ts";
-import { roles } from "../../contract/roles.ts";
 import { loadService } from "../tool.ts";
 import { keyName, name, path, type ToolCommand, wholeNumber } from "./command.ts";
 

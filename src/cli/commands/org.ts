@@ -2,8 +2,7 @@ import { readDayUse } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
-import { nextReset, secondsToReset } from "../../contract/day.ts";
-import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import { nextReset, quotaLevel, quotaText, secondsToReset } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { counted } from "../../text/counted.ts";
@@ -53,38 +52,27 @@ function useLines(org: Org, use: DayUse, servedAt: number | undefined): string[]
   return [...(who ? [`${who}.`] : []), ...(pace ? [pace] : [])];
 }
 
-/** The service's reply on the org and its slots. */
-export interface Numbers {
-  readonly org: Org;
-  /** The service's clock, in milliseconds since 1970. */
-  readonly servedAt: number | undefined;
-  /** Undefined if the service doesn't list runs. */
-  readonly runsInWork: readonly Run[] | undefined;
-}
-
-/** Reads the org and then its active runs, over one connection: without the org, the runs aren't needed. */
-export async function numbersOf(client: ServiceClient, signal: AbortSignal): Promise<Numbers> {
-  const orgAndTime = await client.orgAndTime(signal);
-  return { ...orgAndTime, runsInWork: await runsOf(client, signal) };
-}
-
 /** Enough to read; if more runs hold slots, only the newest are shown. */
 const mostRuns = 20;
 /** Short: the runs are optional, and the org's numbers wait for them. */
 const runsTimeoutSeconds = 2;
 
-/** @returns undefined on any error, since the org can be shown without its runs. @throws the signal's reason. */
-async function runsOf(client: ServiceClient, signal: AbortSignal): Promise<readonly Run[] | undefined> {
-  using deadline = new Deadline(client.clock, signal);
-  deadline.arm(runsTimeoutSeconds);
-  const runs = await slotHolders(client.withoutRetries(), deadline.signal, mostRuns);
+export type Numbers = Awaited<ReturnType<typeof numbersOf>>;
+
+/**
+ * Reads the org and then its active runs, over one connection: without the org, the runs aren't needed.
+ * @returns also `servedAt`, the service's clock in milliseconds since 1970; `runsInWork` is undefined if they can't be listed.
+ */
+export async function numbersOf(client: ServiceClient, signal: AbortSignal) {
+  const orgAndTime = await client.orgAndTime(signal);
+  using deadline = new Deadline(client.clock, signal, runsTimeoutSeconds);
+  const runsInWork = await slotHolders(client.withoutRetries(), deadline.signal, mostRuns);
   signal.throwIfAborted();
-  return runs;
+  return { ...orgAndTime, runsInWork };
 }
 
 const barWidth = 20;
 
-/** A bar that shows the day's usage, only on a terminal. */
 function barOf(org: Org, terminal: Terminal): string {
   const { runsPerDay } = org.limits;
   if (!terminal.isTerminal || runsPerDay === 0) return "";

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { PipelineError } from "../../contract/errors.ts";
-import { inputNamePattern } from "../../contract/inputs.ts";
+import { inputNamePattern } from "../../contract/pipelines.ts";
 import { readTimeLimit } from "../../pipeline/file/duration.ts";
 import type { RunFlags } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";

@@ -1,8 +1,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { Logins, loginCommand } from "../../client/logins/logins.ts";
-import { clientOf } from "../../client/logins/serviceFor.ts";
-import { parseBaseUrl } from "../../client/service/baseUrl.ts";
+import { clientOf, Logins, loginCommand } from "../../client/logins/logins.ts";
+import { parseBaseUrl } from "../../client/service/request.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { lineLog, logLevel, standardErrorLog } from "../../machine/log.ts";

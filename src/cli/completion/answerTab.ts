@@ -1,8 +1,7 @@
 import { isServiceNamed } from "../../client/logins/logins.ts";
 import { findProject } from "../../client/project.ts";
 import type { RunsQuery, ServiceClient } from "../../client/service/client.ts";
-import { inputText } from "../../contract/inputs.ts";
-import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { inputText, type PipelineEntry } from "../../contract/pipelines.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import type { Environment } from "../../project/environment.ts";
@@ -159,7 +158,7 @@ const steps: Values = async ({ service, args: [run], signal }) => {
   const client = await service();
   if (client === undefined) return [];
   const { namedOrLatest } = await import("../runs/showRun.ts");
-  const { ranSteps } = await import("../runs/steps.ts");
+  const { ranSteps } = await import("../runs/showRun.ts");
   const runId = await namedOrLatest(client, run, signal);
   const ran = await ranSteps(client, runId, signal);
   if (ran.length > 0)

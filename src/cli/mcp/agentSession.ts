@@ -1,10 +1,9 @@
 import type { ServiceClient } from "../../client/service/client.ts";
 import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.ts";
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
-import { nextReset } from "../../contract/day.ts";
+import { nextReset } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { anySignal } from "../../machine/anySignal.ts";
-import { type Clock, systemClock } from "../../machine/clock.ts";
+import { anySignal, type Clock, systemClock } from "../../machine/clock.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
 import { registerLocalProject } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";

@@ -12,7 +12,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
 import { wireSchema } from "../../contract/wireSchema.ts";
-import { anySignal } from "../../machine/anySignal.ts";
+import { anySignal } from "../../machine/clock.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
 import { aroundFacts, type QuotaPart, type ToolOutcome, toolResult, withoutJsonTexts } from "./results.ts";
@@ -135,8 +135,7 @@ async function within<T>(
   { session, context, agent }: Caller,
   act: (call: Call) => Promise<T>,
 ): Promise<T> {
-  using deadline = new Deadline(session.clock, anySignal([context.mcpReq.signal, session.ended]));
-  deadline.arm(seconds);
+  using deadline = new Deadline(session.clock, anySignal([context.mcpReq.signal, session.ended]), seconds);
   const { signal } = deadline;
   const progress: Call["progress"] = async (done, total, message) => {
     const { progressToken } = context.mcpReq._meta ?? {};

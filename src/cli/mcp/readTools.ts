@@ -7,7 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { pipelineListSchema } from "../../contract/pipelines.ts";
 import { failureInReason, nameOf, type Run, reasonLine } from "../../contract/run.ts";
 import { failedStep, isActive, runStatuses } from "../../contract/runStatus.ts";
-import { repeat } from "../../machine/bell.ts";
+import { repeat } from "../../machine/clock.ts";
 import { inputMeaning } from "../../pipeline/inputs.ts";
 import { formatProblem } from "../../pipeline/mistakes/problem.ts";
 import { checkedFiles } from "../../project/pipelineFiles.ts";
@@ -189,8 +189,7 @@ async function waited(runId: string, seconds: number, call: Call): Promise<Run> 
   const { clock } = client;
   const began = clock.monotonic();
   let seen: Run | undefined;
-  using patience = new Deadline(clock, signal);
-  patience.arm(seconds);
+  using patience = new Deadline(clock, signal, seconds);
   const telling = repeat(clock, progressSeconds * 1000, async () => {
     const passed = Math.round((clock.monotonic() - began) / 100) / 10;
     if (passed === 0 && seen === undefined) return;

@@ -2,10 +2,15 @@ import { describeError, errorTypes, exitCodes, PipelineError, withNext } from ".
 import type { Hint, RefusalReport } from "../../contract/refusal.ts";
 import { toWire } from "../../contract/wire.ts";
 import type { Environment } from "../../project/environment.ts";
-import { controlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
+import { escapeControlCharacters, sanitizeForTerminal } from "../../text/controlCharacters.ts";
 import { Interrupted } from "../terminal/interrupts.ts";
-import { liveRegion } from "../terminal/liveLines.ts";
-import { type Stream, type Terminal, type TerminalFlags, terminalOf } from "../terminal/terminal.ts";
+import {
+  liveRegion,
+  type Stream,
+  type Terminal,
+  type TerminalFlags,
+  terminalOf,
+} from "../terminal/terminal.ts";
 import type { CommandName, Facts } from "./outputs.ts";
 
 export interface OutputFlags extends TerminalFlags {
@@ -201,14 +206,9 @@ export function reportFault(
   return exitCode;
 }
 
-const unescaped = new RegExp(`[${controlCharacters}]`, "gu");
-
 /**
  * A value as JSON on one line. Control characters are escaped even where JSON allows them, so that it is safe on a terminal.
  */
 export function jsonLine(value: unknown): string {
-  return JSON.stringify(toWire(value)).replace(
-    unescaped,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return escapeControlCharacters(JSON.stringify(toWire(value)));
 }

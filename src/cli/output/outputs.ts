@@ -1,12 +1,16 @@
 import * as z from "zod/mini";
-import { changesSchema, commitSchema, ranPipelineSchema } from "../../contract/changes.ts";
 import { instant } from "../../contract/fields.ts";
-import { inputValuesSchema } from "../../contract/inputs.ts";
+import { keySchema, roles } from "../../contract/keys.ts";
 import { logEntrySchema } from "../../contract/log.ts";
 import { orgSchema } from "../../contract/org.ts";
-import { pipelineListSchema } from "../../contract/pipelines.ts";
-import { roles } from "../../contract/roles.ts";
-import { artifactSchema, runSchema } from "../../contract/run.ts";
+import { inputValuesSchema, pipelineListSchema } from "../../contract/pipelines.ts";
+import {
+  artifactSchema,
+  changesSchema,
+  commitSchema,
+  ranPipelineSchema,
+  runSchema,
+} from "../../contract/run.ts";
 import { serviceStateSchema } from "../../contract/service.ts";
 import { dryRunSchema } from "../../runner/launch/messages.ts";
 
@@ -148,18 +152,7 @@ export const outputs = {
   }),
   "keys create": z.object({ orgId: z.string(), keyId: z.string(), role, apiKey: z.string() }),
   "keys list": z.object({
-    keys: z.array(
-      z.object({
-        keyId: z.string(),
-        name: z.optional(z.string()),
-        role,
-        orgId: z.string(),
-        orgName: z.string(),
-        createdAt: instant,
-        revokedAt: z.optional(instant),
-        isMachine: z.boolean(),
-      }),
-    ),
+    keys: z.array(z.extend(z.omit(keySchema, { isActor: true }), { orgId: z.string(), orgName: z.string() })),
   }),
   "keys revoke": z.object({
     keyId: z.string(),

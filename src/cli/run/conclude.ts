@@ -2,16 +2,15 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { Deadline } from "../../client/service/deadline.ts";
 import { LostStart } from "../../client/service/replyErrors.ts";
 import { exitCodes } from "../../contract/errors.ts";
-import { fromFailedStep } from "../../contract/fromStep.ts";
-import { inputsForRerun } from "../../contract/inputs.ts";
 import { quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
 import { type Hint, refusalReport, runCommand, startCommand, startOptions } from "../../contract/refusal.ts";
-import { failureInReason, nameOf, type Run, reasonText } from "../../contract/run.ts";
+import { failureInReason, fromFailedStep, nameOf, type Run, reasonText } from "../../contract/run.ts";
 import { counted } from "../../text/counted.ts";
+import { unsetIn } from "../../text/failureLines.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import { duration } from "../../text/time.ts";
-import { unsetIn } from "../../text/unsetVariables.ts";
 import { type Failure, failureOf, type Output } from "../output/output.ts";
 import { marksOf } from "../terminal/terminal.ts";
 import { isFault, type Outcome } from "./batch.ts";
@@ -138,7 +137,7 @@ function endText(run: Run, { json, isQuiet }: Output): string {
 async function fromStepHint(run: Run, root: string | undefined): Promise<Hint | undefined> {
   if (run.pipeline === undefined || fromFailedStep(run) === undefined) return undefined;
   // The parser of pipeline files takes long to load.
-  const failed = await (await import("../../project/resumeAt.ts")).resumeAt(run, root);
+  const failed = await (await import("../../project/pipelineFiles.ts")).resumeAt(run, root);
   if (failed === undefined) return undefined;
   const command = startCommand({
     pipeline: run.pipeline,
@@ -180,7 +179,6 @@ const answerTimeoutSeconds = 2;
 
 /** The org's numbers for the summary; undefined if they don't arrive in time. */
 export async function orgNumbers(client: ServiceClient, signal: AbortSignal): Promise<Org | undefined> {
-  using deadline = new Deadline(client.clock, signal);
-  deadline.arm(answerTimeoutSeconds);
+  using deadline = new Deadline(client.clock, signal, answerTimeoutSeconds);
   return await client.org(deadline.signal).catch(() => undefined);
 }

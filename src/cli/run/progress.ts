@@ -4,13 +4,11 @@ import { secondsToLimit, slotHolders } from "../../client/start/slotHolders.ts";
 import { waitSeconds } from "../../contract/limits.ts";
 import { nameOf, type Run, type RunStep } from "../../contract/run.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { placeText, type QueuePlace } from "../../text/queueText.ts";
-import { english } from "../../text/refusalText.ts";
+import { english, placeText, type QueuePlace } from "../../text/refusalText.ts";
 import { duration, elapsed, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Output } from "../output/output.ts";
-import type { LiveLines } from "../terminal/liveLines.ts";
-import { marksOf, stepLook } from "../terminal/terminal.ts";
+import { type LiveLines, marksOf, stepLook } from "../terminal/terminal.ts";
 
 export interface ProgressDeps {
   readonly output: Output;
@@ -141,8 +139,7 @@ export function waitProgress({ output, live, clock }: ProgressDeps, pipeline: st
     /** Says which runs are waited for. Never rejects. @param servedAt as for {@link slotHoldersLine}. */
     async begin(client: ServiceClient, servedAt: number | undefined): Promise<void> {
       if (output.isQuiet) return;
-      using deadline = new Deadline(clock, over.signal);
-      deadline.arm(holdersTimeoutSeconds);
+      using deadline = new Deadline(clock, over.signal, holdersTimeoutSeconds);
       const holders = await slotHoldersLine(client, servedAt, deadline.signal);
       if (over.signal.aborted) return;
       reportedAt = left;

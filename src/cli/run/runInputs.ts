@@ -6,7 +6,7 @@ import {
   type InputValue,
   type InputValues,
   longestInput,
-} from "../../contract/inputs.ts";
+} from "../../contract/pipelines.ts";
 import { withHome } from "../../machine/home.ts";
 import { inputMeaning, readInput, readInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { replaceControlCharacters } from "../../text/controlCharacters.ts";

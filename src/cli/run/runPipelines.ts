@@ -8,7 +8,7 @@ import { english, refusalLines } from "../../text/refusalText.ts";
 import { failureOf } from "../output/output.ts";
 import { type ReportedRun, reportedRun } from "../report/reportedRuns.ts";
 import { openReports, type WantedReports } from "../report/reports.ts";
-import { type LiveLines, liveLines } from "../terminal/liveLines.ts";
+import { type LiveLines, liveLines } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { Batch, type Outcome } from "./batch.ts";
 import { conclude, describeOutcome, doubtOf, lookAtRuns, orgNumbers } from "./conclude.ts";

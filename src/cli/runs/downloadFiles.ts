@@ -9,8 +9,7 @@ import { codeOf } from "../../project/systemErrors.ts";
 import { asFileName } from "../../text/controlCharacters.ts";
 import { firstNames } from "../../text/counted.ts";
 import type { Tool } from "../tool.ts";
-import { namedOrLatest } from "./showRun.ts";
-import { stepsOf } from "./steps.ts";
+import { namedOrLatest, stepsOf } from "./showRun.ts";
 
 interface DownloadOptions {
   readonly step?: string;

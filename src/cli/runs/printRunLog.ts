@@ -3,7 +3,7 @@ import { listRuns } from "../../client/follow/listRuns.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { anySignal } from "../../machine/anySignal.ts";
+import { anySignal } from "../../machine/clock.ts";
 import { readTextExpectation } from "../../pipeline/file/expectation.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
 import type { Failure } from "../../text/failureLines.ts";
@@ -11,8 +11,7 @@ import { statusText } from "../terminal/terminal.ts";
 import type { Tool } from "../tool.ts";
 import { ago } from "./listRuns.ts";
 import { entryPrinter, type LogPrinter, linePrinter, rawPrinter } from "./runLogPrinter.ts";
-import { namedOrLatest } from "./showRun.ts";
-import { type Steps, stepsOf } from "./steps.ts";
+import { namedOrLatest, type Steps, stepsOf } from "./showRun.ts";
 
 interface LogOptions extends LineSelection {
   readonly follow?: boolean;

@@ -1,5 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
-import { isStopped, ServiceStopped } from "../../machine/stoppedFile.ts";
+import { isStopped, ServiceStopped } from "../../machine/connectionFile.ts";
 import { isOlder, ownVersion } from "../../machine/versions.ts";
 import { type Embedded, findEmbedded } from "./findEmbedded.ts";
 import type { ConnectDeps } from "./startEmbedded.ts";

@@ -1,12 +1,18 @@
 import { spawn } from "node:child_process";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { systemClock } from "../../machine/clock.ts";
-import { type Connection, readConnection } from "../../machine/connectionFile.ts";
+import {
+  type Connection,
+  isStopped,
+  readConnection,
+  ServiceStopped,
+  setStopped,
+} from "../../machine/connectionFile.ts";
 import { lastLines, openServiceLog, prepareDataFolder, serviceLogFile } from "../../machine/dataFolder.ts";
-import { isStopped, ServiceStopped, setStopped } from "../../machine/stoppedFile.ts";
 import { refuseOldNode } from "../../machine/versions.ts";
 import { type Environment, lastingEnvironment } from "../../project/environment.ts";
 import { shortageOf } from "../../project/systemErrors.ts";
+import { AbsentEndpoint } from "../service/replyErrors.ts";
 import { type Embedded, type FindDeps, findEmbedded } from "./findEmbedded.ts";
 
 /**
@@ -192,4 +198,58 @@ async function logShortage(folder: string): Promise<ReturnType<typeof shortageOf
 function lastWords(lines: readonly string[]): string {
   const words = lines.findLast((line) => /^\w*Error\b/.test(line)) ?? lines.slice(-3).join(" / ");
   return words === "" || /[.!?]$/.test(words) ? words : `${words}.`;
+}
+
+/**
+ * Ends the embedded service in order, and keeps faces from starting it until a person asks for it, even if none is running.
+ *
+ * @returns once its runs have ended; it leaves its folder a moment later. Undefined if none is running.
+ * @throws PipelineError `not-supported` for an older service, whose process must be ended instead; as `ServiceClient.stopService`
+ * and `prepareDataFolder`; the signal's reason.
+ */
+export async function stopEmbedded(deps: FindDeps, signal: AbortSignal): Promise<Ended | undefined> {
+  await prepareDataFolder(deps.folder, "refused");
+  // First, so that a face that misses the service doesn't start it.
+  await setStopped(deps.folder, true);
+  const was = await findEmbedded(deps, signal);
+  return was && end(was, signal);
+}
+
+/**
+ * Ends the embedded service like {@link stopEmbedded}, if one is running, and starts it. Faces that wait or follow find the new
+ * one.
+ *
+ * @throws PipelineError `conflict` for a service in the foreground, since its starter wouldn't notice its replacement; as
+ * `stopEmbedded` and `connectEmbedded`.
+ */
+export async function restartEmbedded(
+  deps: ConnectDeps,
+  signal: AbortSignal,
+): Promise<{ readonly ended: Ended | undefined; readonly now: Embedded }> {
+  const was = await findEmbedded(deps, signal);
+  if (was?.connection.inForeground) {
+    const { pid, url } = was.connection;
+    throw new PipelineError("conflict", `The service at ${url} (process ${pid}) runs in the foreground.`, {
+      next: "Restart it where it was started: end it by Ctrl-C or its service manager, then call `pipeline serve` again.",
+    });
+  }
+  const ended = was && (await end(was, signal));
+  return { ended, now: await startEmbedded({ ...deps, start: "asked" }, ended?.was.connection, signal) };
+}
+
+/** A service that was ended, and what it was doing. */
+export type Ended = Awaited<ReturnType<typeof end>>;
+
+async function end(was: Embedded, signal: AbortSignal) {
+  try {
+    return { was, state: await was.client.stopService(signal) };
+  } catch (error) {
+    if (!(error instanceof AbsentEndpoint)) throw error;
+    const { pid } = was.connection;
+    throw new PipelineError(
+      "not-supported",
+      `The running service (process ${pid}) is of an older version, which can't be asked to stop.`,
+      { cause: error, next: "End that process: its runs end with it." },
+    );
+  }
 }

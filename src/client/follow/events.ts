@@ -130,8 +130,7 @@ export async function* eventStream(
     path,
     headers: { accept: "text/event-stream", ...headers },
   };
-  using deadline = new Deadline(service.clock, signal);
-  deadline.arm(openWithinSeconds);
+  using deadline = new Deadline(service.clock, signal, openWithinSeconds);
   const response = await send(service, call, deadline.signal, signal);
   if (response.status >= 400) {
     throw replyError(service, call, await readWhole(service, call, response, signal), origin);
@@ -150,7 +149,8 @@ export async function* eventStream(
       maxBufferSize: largestMessage,
       onEvent: (message) => arrived.push(message),
       onError: (error) => {
-        if (error.type === "max-buffer-size-exceeded") throw tooLarge(call);
+        if (error.type !== "max-buffer-size-exceeded") return;
+        throw new PipelineError("breaks-contract", `${labelOf(call)}: an event is larger than 4 MiB.`);
       },
     });
     for await (const chunk of response.body) {
@@ -162,8 +162,4 @@ export async function* eventStream(
   } catch (error) {
     throw asPipelineError(service, error, signal);
   }
-}
-
-function tooLarge(call: ServiceCall): PipelineError {
-  return new PipelineError("breaks-contract", `${labelOf(call)}: an event is larger than 4 MiB.`);
 }

@@ -16,7 +16,6 @@ export interface FollowLogOptions {
   /** Whether to continue until the run has stopped, rather than end with the entries so far. */
   readonly follow: boolean;
   readonly reconnect?: Reconnect;
-  /** Called each time the stream of the log has opened. */
   readonly onOpened?: () => void;
   /** Called when the connection breaks, before each attempt to restore it. */
   readonly onBroken?: (error: PipelineError) => void;
@@ -51,13 +50,13 @@ export async function followLog(
   onEntry: OnEntry,
   signal: AbortSignal,
 ): Promise<CancelReply> {
-  const reading = new Reading(runId, options, onEntry);
+  const reading = logReader(runId, options, onEntry);
   let service = client;
   let pauses = growingPauses(client.random, pauseBounds);
   let wasOpen = false;
   let faults = 0;
   for (;;) {
-    const began = reading.lastReported;
+    const began = reading.lastReported();
     let openedAt: number | undefined;
     try {
       return await reading.readOn(
@@ -72,7 +71,7 @@ export async function followLog(
       signal.throwIfAborted();
       wasOpen ||= openedAt !== undefined;
       const wasGood =
-        reading.lastReported > began ||
+        reading.lastReported() > began ||
         (openedAt !== undefined && service.clock.monotonic() - openedAt >= goodAfterMilliseconds);
       if (wasGood) {
         faults = 0;
@@ -94,41 +93,31 @@ function isForgiven(error: unknown, wasOpen: boolean, faults: number): error is 
   return (error.fault === "dropped" || error.fault === "unavailable") && faults <= 3;
 }
 
-/** How far a log has been read. */
-class Reading {
-  /** The number of the last entry that was passed on. */
-  lastReported: number;
-  readonly #runId: string;
-  readonly #options: FollowLogOptions;
-  readonly #onEntry: OnEntry;
-
-  constructor(runId: string, options: FollowLogOptions, onEntry: OnEntry) {
-    this.lastReported = options.after ?? 0;
-    this.#runId = runId;
-    this.#options = options;
-    this.#onEntry = onEntry;
-  }
-
-  /** Reads over one connection to the end of the log. @throws if the connection breaks before that. */
-  async readOn(service: ServiceClient, onOpened: () => void, signal: AbortSignal): Promise<CancelReply> {
-    const own = `api/runs/${segment("id of a run", this.#runId)}/log${this.#options.follow ? "" : "?follow=false"}`;
-    const headers = this.lastReported === 0 ? {} : { "last-event-id": String(this.lastReported) };
-    for await (const item of eventStream(service, own, "own, of something", headers, signal)) {
-      if (item.kind === "opened") onOpened();
-      else if (item.message.event === "log") await this.#report(entryOf(service, item.message));
-      else if (item.message.event === "end") return endOf(service, item.message);
-    }
-    throw new OutOfReach("dropped", `${service.baseUrl.host} ended the log before its end.`, {});
-  }
-
-  async #report(entry: LogEntry): Promise<void> {
-    const due = this.lastReported + 1;
+/** What reads a log on from where it has got. */
+function logReader(runId: string, { after = 0, follow, onGap }: FollowLogOptions, onEntry: OnEntry) {
+  let lastReported = after;
+  const path = `api/runs/${segment("id of a run", runId)}/log${follow ? "" : "?follow=false"}`;
+  const report = async (entry: LogEntry): Promise<void> => {
+    const due = lastReported + 1;
     // A service may repeat the last entry.
     if (entry.sequence < due) return;
-    if (entry.sequence > due) this.#options.onGap?.(due, entry.sequence - 1);
-    this.lastReported = entry.sequence;
-    await this.#onEntry(entry);
-  }
+    if (entry.sequence > due) onGap?.(due, entry.sequence - 1);
+    lastReported = entry.sequence;
+    await onEntry(entry);
+  };
+  return {
+    lastReported: () => lastReported,
+    /** Reads over one connection to the end of the log. @throws if the connection breaks before that. */
+    async readOn(service: ServiceClient, onOpened: () => void, signal: AbortSignal): Promise<CancelReply> {
+      const headers = lastReported === 0 ? {} : { "last-event-id": String(lastReported) };
+      for await (const item of eventStream(service, path, "own, of something", headers, signal)) {
+        if (item.kind === "opened") onOpened();
+        else if (item.message.event === "log") await report(entryOf(service, item.message));
+        else if (item.message.event === "end") return endOf(service, item.message);
+      }
+      throw new OutOfReach("dropped", `${service.baseUrl.host} ended the log before its end.`, {});
+    },
+  };
 }
 
 const path = "/api/runs/{id}/log";

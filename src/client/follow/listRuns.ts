@@ -1,7 +1,7 @@
-import { dayMilliseconds, nextReset } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { inputText } from "../../contract/inputs.ts";
+import { dayMilliseconds, nextReset } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
+import { inputText } from "../../contract/pipelines.ts";
 import type { Run, RunListPage } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { countDayUse, type DayUse } from "../../text/dayUse.ts";
@@ -170,8 +170,7 @@ export async function readDayUse(
   if (runsToday === 0) return undefined;
   const since = nextReset(servedAt) - dayMilliseconds;
   try {
-    using deadline = new Deadline(client.clock, signal);
-    deadline.arm(withinSeconds);
+    using deadline = new Deadline(client.clock, signal, withinSeconds);
     const wanted = { statuses: [], since, limit: Math.min(runsToday, mostRuns) };
     const { runs } = await listRuns(client.withoutRetries(), wanted, deadline.signal);
     return runs.length === 0 ? undefined : countDayUse(runs);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { PipelineError } from "../../contract/errors.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import { type Environment, windowsProgram, withoutStarter } from "../../project/environment.ts";
+import { isSignalled } from "../../runner/processes/processTable.ts";
 import { foreignText } from "../service/foreignText.ts";
 
 /** A service's own command-line tool, for services without an endpoint for starts (setting `pipelineRuns.cliPath`). */
@@ -9,7 +10,6 @@ export interface ForeignTool {
   readonly cliPath: string;
   readonly baseUrl: URL;
   readonly apiKey: string;
-  /** The project's root. */
   readonly cwd: string;
   /** Its environment, from which the editor's own variables are removed. */
   readonly env: Environment;
@@ -128,17 +128,11 @@ function lastLines(tell: (line: string) => void, apiKey: string): (text: string)
 
 const longestLine = 64 * 1024;
 
-/** The program to start, and whether its arguments are passed verbatim. */
-interface CommandLine {
-  readonly path: string;
-  readonly args: readonly string[];
-  readonly verbatim: boolean;
-}
-
 /**
  * The command line that starts a program without a shell. On Windows a `.cmd` or `.bat` file needs the command interpreter, which
  * interprets many characters even within quotes, so words with any of those are refused.
  *
+ * @returns the program to start, and whether its arguments are passed verbatim.
  * @throws PipelineError `invalid-request` for a word that can't be passed.
  */
 export function commandLine(
@@ -146,7 +140,7 @@ export function commandLine(
   args: readonly string[],
   platform: NodeJS.Platform,
   env: Environment,
-): CommandLine {
+) {
   if (platform !== "win32" || !/\.(?:cmd|bat)$/i.test(path)) return { path, args, verbatim: false };
   const odd = [path, ...args].find((word) => !/^[\p{L}\p{N} ._:\\/@+=,()~-]+$/u.test(word));
   if (odd !== undefined) {
@@ -186,12 +180,7 @@ export function endTree(child: ChildProcess, { spawn: start, platform }: TreeDep
   start(taskkill, words, { windowsHide: true, stdio: "ignore" }).once("error", () => child.kill());
 }
 
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+function signalGroup({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
   // Without an id nothing was started, and `-0` would be this process's own group.
-  if (pid === undefined || pid <= 1) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The whole group is gone.
-  }
+  if (pid > 1) isSignalled(-pid, signal);
 }

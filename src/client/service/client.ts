@@ -1,5 +1,4 @@
 import type * as z from "zod/mini";
-import { type Changes, changesSchema, type RanPipeline, ranPipelineSchema } from "../../contract/changes.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { timeLimit } from "../../contract/limits.ts";
 import { type Org, orgSchema } from "../../contract/org.ts";
@@ -13,9 +12,13 @@ import { type Refusal, readRefusal } from "../../contract/refusal.ts";
 import {
   agentHeader,
   type CancelReply,
+  type Changes,
   cancelReplySchema,
+  changesSchema,
+  type RanPipeline,
   type Run,
   type RunListPage,
+  ranPipelineSchema,
   runListSchema,
   runSchema,
   type StartRequest,
@@ -207,15 +210,7 @@ export class ServiceClient implements Service {
       // A service may omit the pipeline from its reply.
       return { kind: "started", run: { ...run, pipeline: run.pipeline ?? request.pipeline } };
     }
-    const refusal = readRefusal(
-      {
-        status: reply.status,
-        body: reply.body,
-        date: reply.headers.get("date") ?? undefined,
-        retryAfter: reply.headers.get("retry-after") ?? undefined,
-      },
-      this.clock.now(),
-    );
+    const refusal = readRefusal(reply, this.clock.now());
     if (refusal === undefined) {
       const error = replyError(this, call, reply, "own, of something");
       if (reply.status !== 428) throw error;

@@ -24,11 +24,13 @@ export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   #timer = new AbortController();
 
-  constructor(clock: Clock, outer: AbortSignal) {
+  /** @param seconds arms it at once. */
+  constructor(clock: Clock, outer: AbortSignal, seconds?: number) {
     this.#clock = clock;
     this.#outer = outer;
     if (outer.aborted) this.#abortWithOuter();
     else outer.addEventListener("abort", this.#abortWithOuter, { once: true });
+    if (seconds !== undefined) this.arm(seconds);
   }
 
   get signal(): AbortSignal {

@@ -1,13 +1,13 @@
 import type * as z from "zod/mini";
 import { PipelineError } from "../../contract/errors.ts";
 import { fromWire } from "../../contract/wire.ts";
-import { parseBaseUrl } from "./baseUrl.ts";
 import { Deadline } from "./deadline.ts";
 import { foreignText, parseForeignJson } from "./foreignText.ts";
 import { outOfReach } from "./reachFaults.ts";
 import {
   type FetchResponse,
   labelOf,
+  parseBaseUrl,
   type ResponseHeaders,
   type Service,
   type ServiceCall,
@@ -30,8 +30,7 @@ const largestBodyBytes = 4 * 1024 * 1024;
  * unless its status is enough; the signal's reason when it aborts, which closes the connection.
  */
 export async function exchange(service: Service, call: ServiceCall, signal: AbortSignal): Promise<Reply> {
-  using deadline = new Deadline(service.clock, signal);
-  deadline.arm(call.timeoutSeconds ?? defaultTimeoutSeconds);
+  using deadline = new Deadline(service.clock, signal, call.timeoutSeconds ?? defaultTimeoutSeconds);
   const response = await send(service, call, deadline.signal, signal);
   call.onAnswering?.();
   return await readWhole(service, call, response, signal);

@@ -1,5 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
-import { ServiceStopped } from "../../machine/stoppedFile.ts";
+import { ServiceStopped } from "../../machine/connectionFile.ts";
 import type { ServiceClient } from "./client.ts";
 import { AbsentEndpoint } from "./replyErrors.ts";
 

@@ -19,7 +19,6 @@ type ReachFault =
   | "unavailable"
   | "throttled";
 
-/** The error for a request that the service hasn't answered. */
 export class OutOfReach extends PipelineError {
   readonly fault: ReachFault;
   /** From `Retry-After`, if present. */
@@ -120,12 +119,6 @@ function innermost(thrown: unknown): { readonly error: Error; readonly code?: st
   return error.name === "HTTPParserError" ? { error, code: "HPE_" } : (inner[0] ?? { error });
 }
 
-/** One sentence on what is wrong, and one on what to do. */
-interface Explanation {
-  readonly message: string;
-  readonly next: string;
-}
-
 /**
  * Explains a TLS fault by the code of Node's certificate check or by OpenSSL's reason.
  *
@@ -134,13 +127,7 @@ interface Explanation {
  * @param trustNext what to do about an untrusted certificate; NODE_EXTRA_CA_CERTS by default.
  * @returns undefined for an error of another kind.
  */
-export function tlsFault(
-  error: Error,
-  code: string,
-  host: string,
-  now: number,
-  trustNext?: string,
-): Explanation | undefined {
+export function tlsFault(error: Error, code: string, host: string, now: number, trustNext?: string) {
   const certificate = certificateFaults[code];
   if (certificate !== undefined) {
     const minute = `${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;
@@ -168,7 +155,6 @@ export function tlsFault(
 
 interface About {
   readonly error: Error;
-  /** The time on this machine's clock. */
   readonly minute: string;
   readonly trustNext: string | undefined;
 }
@@ -208,7 +194,6 @@ const certificateFaults: Readonly<Record<string, CertificateFault>> = {
   HOSTNAME_MISMATCH: otherHost,
 };
 
-/** The hosts that the certificate names, at most three of them. */
 function namesOf(error: Error): string {
   const certificate = "cert" in error ? error.cert : undefined;
   const isNamed = typeof certificate === "object" && certificate !== null && "subjectaltname" in certificate;

@@ -21,8 +21,7 @@ export async function readArtifact(
 ): Promise<Uint8Array> {
   const path = `api/runs/${segment("id of a run", runId)}/artifacts/${segment("name of a kept file", file)}`;
   const call: ServiceCall = { method: "GET", path, headers: { accept: "*/*" } };
-  using deadline = new Deadline(service.clock, signal);
-  deadline.arm(longestSilenceSeconds);
+  using deadline = new Deadline(service.clock, signal, longestSilenceSeconds);
   const response = await send(service, call, deadline.signal, signal);
   if (response.status >= 400) {
     throw replyError(service, call, await readWhole(service, call, response, signal), "own, of something");

@@ -2,10 +2,9 @@ import { Socket } from "node:net";
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, fetch, Pool } from "undici";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Environment } from "../../project/environment.ts";
-import { isLoopback } from "./baseUrl.ts";
 import { foreignText } from "./foreignText.ts";
 import { faultAt, OutOfReach } from "./reachFaults.ts";
-import type { Fetch } from "./request.ts";
+import { type Fetch, isLoopback } from "./request.ts";
 
 /** Shorter than a request's time limit, so that a silent proxy is reported as the cause. */
 const connectMilliseconds = 8_000;

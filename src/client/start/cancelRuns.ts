@@ -1,5 +1,5 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { CancelReply, Run } from "../../contract/run.ts";
+import type { CancelReply } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { listRuns } from "../follow/listRuns.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -16,22 +16,17 @@ const cancelsAtOnce = 4;
 /** After this many cancels in a row without a reply, the other runs aren't tried. */
 const unreachedForgiven = 8;
 
-/** The active runs of the caller's key, and those without an `actor`. */
-export interface MyRuns {
-  readonly mine: readonly Run[];
-  readonly nobodys: readonly Run[];
-  /** Whether there are more runs than were read. */
-  readonly areMore: boolean;
-}
+export type MyRuns = Awaited<ReturnType<typeof myActiveRuns>>;
 
 /**
  * The runs that `--mine` means (contract: "The command-line tool"), newest first. Filters by the org reply's `actor`, since a
  * service may ignore the query and list others' runs too.
  *
+ * @returns also `nobodys`, those without an `actor`, and whether there are more runs than were read.
  * @throws PipelineError as `ServiceClient.org`; an `AbsentEndpoint` if that succeeds but the runs can't be listed; the signal's
  * reason when it aborts.
  */
-export async function myActiveRuns(client: ServiceClient, signal: AbortSignal): Promise<MyRuns> {
+export async function myActiveRuns(client: ServiceClient, signal: AbortSignal) {
   const { actor: me } = await client.org(signal);
   // Not filtered by key, so that runs without an actor are listed too; there are no more than the org has slots.
   const wanted = { statuses: ["in-work"], limit: Number.POSITIVE_INFINITY };

@@ -4,7 +4,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { Queue } from "../../contract/org.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import type { QueuePlace } from "../../text/queueText.ts";
+import type { QueuePlace } from "../../text/refusalText.ts";
 import { watchQueue } from "../follow/events.ts";
 import type { ServiceClient, StartAttempt, StartOptions } from "../service/client.ts";
 import { Deadline } from "../service/deadline.ts";
@@ -110,8 +110,7 @@ export class StartAttempts {
   async find(isWanted: boolean): Promise<LostReply> {
     if (this.#runId !== undefined) return { kind: "unknown", runId: this.#runId };
     const { clock, random } = this.#client;
-    using deadline = new Deadline(clock, new AbortController().signal);
-    deadline.arm(listWithinSeconds);
+    using deadline = new Deadline(clock, new AbortController().signal, listWithinSeconds);
     const pauses = growingPauses(random);
     for (let isListed = false; ; ) {
       try {

@@ -2,8 +2,8 @@ import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds as defaultWaitSeconds } from "../../contract/limits.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
-import { anySignal } from "../../machine/anySignal.ts";
-import type { QueuePlace } from "../../text/queueText.ts";
+import { anySignal } from "../../machine/clock.ts";
+import type { QueuePlace } from "../../text/refusalText.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";
 import { OutOfReach } from "../service/reachFaults.ts";
@@ -93,7 +93,10 @@ export async function startRun(
     const found: LostReply = attempts.isInDoubt ? await attempts.find(!ends.aborted) : { kind: "none" };
     if (ends.aborted) {
       if (found.kind === "run") await endUnwanted(attempts, found.run, deps);
-      if (found.kind === "unknown") await leaveInDoubt(attempts, found.runId, deps);
+      if (found.kind === "unknown") {
+        if (found.runId !== undefined) await cancelIgnoringErrors(attempts.client, found.runId);
+        deps.onDoubt?.();
+      }
       throw ends.reason;
     }
     if (found.kind === "run") return { kind: "started", run: found.run };
@@ -226,15 +229,6 @@ function failuresAllowed({ fault }: OutOfReach, isFirst: boolean): number {
 async function endUnwanted({ client }: StartAttempts, run: Run, { onUnwanted }: StartDeps): Promise<void> {
   if (onUnwanted === undefined) await cancelIgnoringErrors(client, run.runId);
   else onUnwanted(run);
-}
-
-async function leaveInDoubt(
-  { client }: StartAttempts,
-  runId: string | undefined,
-  { onDoubt }: StartDeps,
-): Promise<void> {
-  if (runId !== undefined) await cancelIgnoringErrors(client, runId);
-  onDoubt?.();
 }
 
 async function cancelIgnoringErrors(client: ServiceClient, runId: string): Promise<void> {

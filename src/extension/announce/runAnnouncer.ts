@@ -4,8 +4,8 @@ import { followRun, isUnseen } from "../../client/follow/followRun.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import type { Reconnect } from "../../client/service/failedRequest.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import { inputsForRerun } from "../../contract/inputs.ts";
-import { actorText, nameOf, type Run, type RunStep, reasonText } from "../../contract/run.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
+import { actorText, nameOf, type Run, reasonText } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { tookText } from "../../text/time.ts";
@@ -209,13 +209,11 @@ export class RunAnnouncer implements Disposable {
     for (const [position, step] of (run.steps ?? []).entries()) {
       if (step.stoppedAt === undefined || told.has(position)) continue;
       told.add(position);
-      this.#deps.log.info(`${nameOf(run)}: ${stepLine(step)}`);
+      const { name, status, message } = step;
+      const why = message === undefined ? "" : `: ${message}`;
+      this.#deps.log.info(`${nameOf(run)}: ${name}: ${status}${why}`);
     }
   }
-}
-
-function stepLine({ name, status, message }: RunStep): string {
-  return `${name}: ${status}${message === undefined ? "" : `: ${message}`}`;
 }
 
 /** Which ends of runs are announced, from the fewest to the most: the values of the setting `pipelineRuns.announce`. */
@@ -223,11 +221,9 @@ const announceLevels = ["none", "myFailures", "mine", "failures", "all"] as cons
 
 export type AnnounceLevel = (typeof announceLevels)[number];
 
-const announceByDefault = "myFailures" satisfies AnnounceLevel;
-
 /** @param value the unchecked value in the settings. */
 export function readAnnounceLevel(value: unknown): AnnounceLevel {
-  return announceLevels.find((level) => level === value) ?? announceByDefault;
+  return announceLevels.find((level) => level === value) ?? "myFailures";
 }
 
 /** An unknown status counts as a failure. */

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { QuickInputButton, QuickPickItem, window as vscodeWindow } from "vscode";
-import { parseBaseUrl } from "../../client/service/baseUrl.ts";
+import { parseBaseUrl } from "../../client/service/request.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
 import type { ApiKeys, StoredKey } from "../keys/apiKeys.ts";
@@ -120,23 +120,14 @@ export async function removeApiKey(deps: ApiKeyDeps): Promise<void> {
   );
 }
 
-interface KeyItem extends QuickPickItem {
-  readonly kept: StoredKey;
-}
-
 /** A stored key as a row, which shows nothing of the key itself. */
-function keyItem(kept: StoredKey, isInUse: boolean): KeyItem {
+function keyItem(kept: StoredKey, isInUse: boolean) {
   return {
-    label: `${isInUse ? "$(check)" : "$(key)"} ${orgNameOf(kept)}`,
+    label: `${isInUse ? "$(check)" : "$(key)"} ${withoutIcons(kept.org?.orgName ?? t("Unknown org"))}`,
     description: originText(kept.origin),
     ...(isInUse ? { detail: t("In use in this workspace") } : {}),
     kept,
   };
-}
-
-/** The org's name as a label, where `$(name)` would be an icon. */
-function orgNameOf({ org }: StoredKey): string {
-  return org === undefined ? t("Unknown org") : withoutIcons(org.orgName);
 }
 
 function validTarget({ choice }: ApiKeyDeps): Valid {

@@ -3,7 +3,7 @@ import type { window as vscodeWindow } from "vscode";
 import * as z from "zod/mini";
 import type { RunsQuery, ServiceClient } from "../../client/service/client.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { inputsForRerun } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { duration } from "../../text/time.ts";
@@ -13,21 +13,12 @@ import type { RowContext } from "../views/runRow.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { areOfSeveralProjects, inputsText, momentText, statusText } from "../window/runText.ts";
 
-/** Runs of the service to pick from, and other facts for their rows. */
-export interface PickableRuns extends Pick<RowContext, "me" | "serviceNow" | "now"> {
-  /** Undefined if the service doesn't list runs. */
-  readonly runs: readonly Run[] | undefined;
-}
-
 /**
  * Lists runs and reads the org, whose reply alone decides whether the service is there.
+ * @returns the runs, undefined if the service doesn't list them, and other facts for their rows.
  * @throws PipelineError as `ServiceClient.orgAndTime`.
  */
-export async function pickableRuns(
-  client: ServiceClient,
-  query: RunsQuery,
-  signal: AbortSignal,
-): Promise<PickableRuns> {
+export async function pickableRuns(client: ServiceClient, query: RunsQuery, signal: AbortSignal) {
   const unlessListed = (error: unknown) => {
     if (error instanceof PipelineError) return undefined;
     throw error;
@@ -43,7 +34,7 @@ export async function pickableRuns(
 export async function pickRun(
   runs: readonly Run[],
   words: { readonly title: string; readonly placeHolder: string },
-  context: Omit<PickableRuns, "runs">,
+  context: Pick<RowContext, "me" | "serviceNow" | "now">,
   window: Pick<typeof vscodeWindow, "showQuickPick">,
 ): Promise<Run | undefined> {
   const seen = { ...context, namesProjects: areOfSeveralProjects(runs) };

@@ -1,9 +1,8 @@
 import { t } from "@vscode/l10n";
 import type { window as vscodeWindow } from "vscode";
 import { connectEmbedded } from "../../client/embedded/connectEmbedded.ts";
-import { restartEmbedded, stopEmbedded } from "../../client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../client/embedded/findEmbedded.ts";
-import type { ConnectDeps } from "../../client/embedded/startEmbedded.ts";
+import { type ConnectDeps, restartEmbedded, stopEmbedded } from "../../client/embedded/startEmbedded.ts";
 import type { Session } from "../session/session.ts";
 
 export interface MachineServiceDeps {

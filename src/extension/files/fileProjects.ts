@@ -39,7 +39,7 @@ export class FileProjects implements vscode.Disposable {
 
   /** The project of a pipeline file; undefined for any other file. */
   projectOf(uri: vscode.Uri): FileProject | undefined {
-    return this.current.value.find(({ root }) => isPipelineOf(root, uri));
+    return this.current.value.find(({ root }) => /^pipelines\/[^/]+\.yaml$/.test(pathIn(root, uri) ?? ""));
   }
 
   /** The project whose folder contains a file. */
@@ -57,11 +57,6 @@ async function projectAt(folder: vscode.Uri) {
   const found = folder.scheme === "file" ? await findProject(folder.fsPath) : undefined;
   const root = found === undefined || found.root === folder.fsPath ? folder : vscode.Uri.file(found.root);
   return { root, name: found?.name ?? basename(folder.path) };
-}
-
-/** Whether a file is `pipelines/<name>.yaml` directly below the project's root. */
-function isPipelineOf(root: vscode.Uri, uri: vscode.Uri): boolean {
-  return /^pipelines\/[^/]+\.yaml$/.test(pathIn(root, uri) ?? "");
 }
 
 /** A file's path relative to a folder; undefined for a file elsewhere. */

@@ -1,12 +1,12 @@
 import { t } from "@vscode/l10n";
 import type { Command } from "vscode";
-import { inputsForRerun } from "../../contract/inputs.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
 import type { Run } from "../../contract/run.ts";
 import { failedStep, isActive } from "../../contract/runStatus.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { stepToResumeAt } from "../../pipeline/stepToResumeAt.ts";
 import type { RunListState } from "../session/runList.ts";
-import type { Wait } from "../start/waits.ts";
+import type { Wait } from "../start/waitNotice.ts";
 import { withoutIcons } from "../window/plainWindow.ts";
 import { shortText, statusText } from "../window/runText.ts";
 

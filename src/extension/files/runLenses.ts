@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
 import type { RunListState } from "../session/runList.ts";
-import type { Wait } from "../start/waits.ts";
+import type { Wait } from "../start/waitNotice.ts";
 import type { ObservableValue } from "../window/observable.ts";
 import type { Analyses } from "./analyses.ts";
 import { lensesOf, runsOf, waitOf } from "./lenses.ts";
@@ -56,13 +56,12 @@ export function runLenses({ analyses, runs, waits, nameOf }: LensDeps) {
         now: Date.now() + (runs.value.kind === "listed" ? runs.value.clockAhead : 0),
       });
       const line = new vscode.Range(0, 0, 0, 0);
-      return lenses.map((lens) => new vscode.CodeLens(line, { ...lens, title: apart(lens.title) }));
+      return lenses.map(({ title, ...lens }) => {
+        // A no-break space after an icon, since the editor drops a plain one.
+        const apart = title.replace(/^(\$\([^)]*\)) /, "$1\u00a0");
+        return new vscode.CodeLens(line, { ...lens, title: apart });
+      });
     },
     dispose: () => owned.dispose(),
   };
-}
-
-/** Uses a no-break space after an icon, since the editor drops a plain one. */
-function apart(title: string): string {
-  return title.replace(/^(\$\([^)]*\)) /, "$1\u00a0");
 }

@@ -1,7 +1,7 @@
 import { t } from "@vscode/l10n";
 import type { Memento, WorkspaceConfiguration } from "vscode";
 import * as z from "zod/mini";
-import { parseBaseUrl } from "../../client/service/baseUrl.ts";
+import { parseBaseUrl } from "../../client/service/request.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { Emitter } from "../window/observable.ts";
 import { chosenServiceKey } from "../window/storedState.ts";

@@ -3,12 +3,11 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { readArtifact } from "../../client/service/readArtifact.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
-import { sizeText } from "../../text/size.ts";
+import { sizeText } from "../../text/counted.ts";
 import { toOneLine } from "../window/runText.ts";
-import { stepName } from "./ownLines.ts";
 import type { ReadableFile } from "./runFiles.ts";
 import { artifactOf, artifactUri, type UriParts } from "./runUri.ts";
-import { ownLine, type TextLine, textStyles } from "./textLine.ts";
+import { ownLine, stepName, type TextLine, textStyles } from "./textLine.ts";
 
 interface ArtifactDeps {
   readonly connect: (signal: AbortSignal) => Promise<ServiceClient>;

@@ -5,12 +5,10 @@ import { followLog } from "../../client/follow/followLog.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { growingPauses } from "../../client/service/retry.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
-import type { fromFailedStep } from "../../contract/fromStep.ts";
 import type { LogEntry } from "../../contract/log.ts";
-import type { Run } from "../../contract/run.ts";
+import type { fromFailedStep, Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { anySignal } from "../../machine/anySignal.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { anySignal, type Clock } from "../../machine/clock.ts";
 import { toOneLine } from "../window/runText.ts";
 import { LogSnapshot, LogText } from "./logText.ts";
 import { ownLine, textStyles } from "./textLine.ts";
@@ -221,7 +219,7 @@ export class FollowedLog implements Disposable {
   /** Whether trying again helps only after the person changes the key or the service. */
   #needsPerson(error: unknown): boolean {
     const isElsewhere = this.#origin !== undefined && this.#deps.origin() !== this.#origin;
-    return isElsewhere || isRefused(error);
+    return isElsewhere || (error instanceof PipelineError && error.type === "unauthorized");
   }
 
   /** @param milliseconds undefined to pause until `retryNow`. */
@@ -251,10 +249,6 @@ function usesAnother(): PipelineError {
   return new PipelineError("usage", t("This window now uses another service."), {
     next: t("The log continues once the window uses the run's service again."),
   });
-}
-
-function isRefused(error: unknown): boolean {
-  return error instanceof PipelineError && error.type === "unauthorized";
 }
 
 async function ownId(client: ServiceClient, signal: AbortSignal): Promise<string | undefined> {

@@ -3,8 +3,18 @@ import { LineAssembler, type LogEntry, type LogLine } from "../../contract/log.t
 import type { Run } from "../../contract/run.ts";
 import { failedStep } from "../../contract/runStatus.ts";
 import { artifactLines } from "./artifacts.ts";
-import { failedStepLines, headLines, leftOutLine, stepDetail, stepHeading, stepName } from "./ownLines.ts";
-import { LineMaker, ownLine, type TextLine, textStyles } from "./textLine.ts";
+import {
+  failedStepLines,
+  headLines,
+  LineMaker,
+  leftOutLine,
+  ownLine,
+  stepDetail,
+  stepHeading,
+  stepName,
+  type TextLine,
+  textStyles,
+} from "./textLine.ts";
 
 /** A named, foldable part of the document. Lines count from 0. */
 export interface Part {

@@ -4,14 +4,13 @@ import { newestFirst } from "../../client/follow/listRuns.ts";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { AbsentEndpoint } from "../../client/service/replyErrors.ts";
 import { growingPauses } from "../../client/service/retry.ts";
-import type { Changes } from "../../contract/changes.ts";
 import { describeError } from "../../contract/errors.ts";
 import type { Org } from "../../contract/org.ts";
-import type { Run } from "../../contract/run.ts";
+import type { Changes, Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { ObservableValue } from "../window/observable.ts";
+import type { OrgReading } from "./serviceConnection.ts";
 import type { Session } from "./session.ts";
-import type { OrgReading } from "./sessionState.ts";
 
 /** The org's runs, as far as they are known. */
 export type RunListState =

@@ -1,6 +1,6 @@
 import { t } from "@vscode/l10n";
 import type { InputBox, QuickInputButton, QuickPick, QuickPickItem, window as vscodeWindow } from "vscode";
-import type { DeclaredInput, InputValue, InputValues } from "../../contract/inputs.ts";
+import type { DeclaredInput, InputValue, InputValues } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { holdsSecret } from "../../machine/apiSecret.ts";
 import { readInput } from "../../pipeline/inputs.ts";

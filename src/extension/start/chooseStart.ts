@@ -7,7 +7,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import type { PipelineEntry } from "../../contract/pipelines.ts";
 import type { StartRequest } from "../../contract/run.ts";
 import { listedFiles } from "../../project/pipelineFiles.ts";
-import { FileProblem, Untrusted } from "../announce/problemNotice.ts";
+import { FileProblem, Untrusted } from "../announce/notices.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
 import type { Session } from "../session/session.ts";
 import { chosenFrom } from "../window/chosenFrom.ts";
@@ -226,7 +226,8 @@ export async function pickPipeline(
   pick.onDidChangeValue((value) => {
     const name = value.trim();
     const known = name === "" || entries.some((entry) => entry.name === name);
-    pick.items = known ? listed : [...listed, typedItem(name)];
+    const typed = { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, entry: { name } };
+    pick.items = known ? listed : [...listed, typed];
   });
   return (await chosenFrom(pick))?.entry;
 }
@@ -244,8 +245,4 @@ function listedItem(entry: PipelineEntry, isOneProject: boolean): EntryItem {
     ...(problem === undefined ? {} : { detail: withoutIcons(inOneLine(problem)) }),
     entry,
   };
-}
-
-function typedItem(name: string): EntryItem {
-  return { label: withoutIcons(t("Run “{0}”", name)), alwaysShow: true, entry: { name } };
 }

@@ -1,6 +1,5 @@
 import type { Memento } from "vscode";
-import { type InputValues, inputValuesSchema } from "../../contract/inputs.ts";
-import type { PipelineEntry } from "../../contract/pipelines.ts";
+import { type InputValues, inputValuesSchema, type PipelineEntry } from "../../contract/pipelines.ts";
 
 const name = "lastUsedPipelines";
 const inputsName = "lastUsedInputs";

@@ -8,16 +8,16 @@ import { startRun } from "../../client/start/startRun.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { type Hint, type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { anySignal } from "../../machine/anySignal.ts";
-import { FileProblem } from "../announce/problemNotice.ts";
+import { anySignal } from "../../machine/clock.ts";
+import { type RefusalFacts, refusalLines } from "../../text/refusalText.ts";
+import { FileProblem } from "../announce/notices.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/serviceChoice.ts";
 import type { ProjectNames } from "../session/projectNames.ts";
+import { runsPerDayOf } from "../session/serviceConnection.ts";
 import type { Session } from "../session/session.ts";
-import { runsPerDayOf } from "../session/sessionState.ts";
 import type { Shutdown } from "../window/shutdown.ts";
 import type { ChosenStart } from "./chooseStart.ts";
-import { type RefusalActions, showRefusal } from "./refusalNotice.ts";
 import { type StartByToolDeps, startByOwnTool, startsByTool } from "./startByOwnTool.ts";
 import {
   knownSlotHolders,
@@ -25,9 +25,10 @@ import {
   type SlotHolders,
   StoppedWaiting,
   slotHolderText,
+  type Wait,
   WaitNotice,
+  type Waits,
 } from "./waitNotice.ts";
-import type { Wait, Waits } from "./waits.ts";
 
 export interface StartPipelineDeps extends StartByToolDeps {
   readonly session: Pick<Session, "connect" | "reconnect" | "noteChange" | "state">;
@@ -226,4 +227,57 @@ export function reconnectTo({
     if (target().kind === "embedded") return session.reconnect(signal);
     throw new PipelineError("out-of-reach", t("The settings now name another service."));
   };
+}
+
+export type RefusalAnswer =
+  | "retry"
+  | "retry-at-reset"
+  | "cancel-mine"
+  | "who-holds"
+  | "what-counts"
+  | "dismissed";
+
+/** The actions of a refusal's buttons on the refused start, except Retry. */
+type RefusalActions = Readonly<
+  Record<Exclude<RefusalAnswer, "retry" | "dismissed">, (start: ChosenStart) => Promise<void>>
+>;
+
+/** A tool may give any number of hints. */
+const mostHints = 4;
+
+/**
+ * Shows the notification of a refused start: the reason, the hints and the buttons (contract: "The extension").
+ *
+ * @param facts includes the slot holders; undefined if the service doesn't report them.
+ */
+export async function showRefusal(
+  refused: RefusedStart,
+  facts: RefusalFacts & { readonly holders?: SlotHolders | undefined },
+  window: Pick<typeof vscodeWindow, "showWarningMessage">,
+): Promise<RefusalAnswer> {
+  const answers = answersTo(refused, facts.holders);
+  const chosen = await window.showWarningMessage(refusalText(refused, facts), ...answers.keys());
+  return (chosen !== undefined && answers.get(chosen)) || "dismissed";
+}
+
+/** The buttons by the refusal's scope. Once the day's runs are used up, only the next day helps. */
+function answersTo({ refusal }: RefusedStart, holders: SlotHolders | undefined): Map<string, RefusalAnswer> {
+  const answers = new Map<string, RefusalAnswer>([[t("Retry"), "retry"]]);
+  switch (refusal.scope) {
+    case "free-day":
+      answers.set(t("Retry at 00:00 UTC"), "retry-at-reset");
+      answers.set(t("What Counts as a Run?"), "what-counts");
+      return answers;
+    case "org":
+      if (holders === undefined || holders.runs.some(({ actor }) => actor === holders.me)) {
+        answers.set(t("Cancel My Runs"), "cancel-mine");
+      }
+      if (holders !== undefined) answers.set(t("Who Holds the Slot"), "who-holds");
+      return answers;
+  }
+}
+
+export function refusalText(refused: RefusedStart, facts: RefusalFacts): string {
+  const { reason, hints } = refusalLines([refused], facts, t);
+  return `${reason} ${t("Hint: {0}.", hints.slice(0, mostHints).join("; "))}`;
 }

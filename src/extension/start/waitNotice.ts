@@ -2,11 +2,12 @@ import { t } from "@vscode/l10n";
 import type { Progress, window as vscodeWindow } from "vscode";
 import type { ServiceClient } from "../../client/service/client.ts";
 import { slotHolders } from "../../client/start/slotHolders.ts";
+import type { InputValues } from "../../contract/pipelines.ts";
 import { actorText, nameOf, type Run } from "../../contract/run.ts";
-import { placeText, type QueuePlace } from "../../text/queueText.ts";
+import { placeText, type QueuePlace } from "../../text/refusalText.ts";
 import type { Session } from "../session/session.ts";
 import { ProgressLocation } from "../window/editorEnums.ts";
-import type { AskedStart, Waits } from "./waits.ts";
+import { ObservableValue } from "../window/observable.ts";
 
 export class StoppedWaiting extends Error {
   override readonly name = "StoppedWaiting";
@@ -136,4 +137,78 @@ export function slotHolderText({ runs, me }: SlotHolders): string | undefined {
       return run.actor === me ? t("{0} (your run)", nameOf(run)) : t("{0} (by {1})", nameOf(run), starter);
     })
     .join(", ");
+}
+
+/** A start that waits in the queue for a slot. */
+export interface Wait {
+  readonly pipeline: string;
+  readonly project?: string | undefined;
+  readonly inputs?: InputValues | undefined;
+  readonly secondsLeft: number;
+  readonly place?: QueuePlace | undefined;
+}
+
+/** What distinguishes a start from others. */
+export type AskedStart = Pick<Wait, "pipeline" | "project" | "inputs">;
+
+/** The waits of this window, oldest first. */
+export class Waits {
+  readonly current = new ObservableValue<readonly Wait[]>([]);
+  readonly #waits = new Map<symbol, { readonly wait: Wait; readonly stop: () => void }>();
+
+  /** Starts without a first reply yet. */
+  readonly #starting = new Map<string, symbol>();
+
+  /**
+   * Records that a start is being requested, until it waits or gets its reply.
+   * @returns undefined while the same start is being requested.
+   */
+  starting(request: AskedStart): Disposable | undefined {
+    const name = keyOf(request);
+    if (this.#starting.has(name)) return undefined;
+    const asked = Symbol(name);
+    this.#starting.set(name, asked);
+    return { [Symbol.dispose]: () => this.#started(name, asked) };
+  }
+
+  /** @param stop leaves the queue. */
+  begin(request: AskedStart, stop: () => void) {
+    const id = Symbol(request.pipeline);
+    const { pipeline, project, inputs } = request;
+    const name = keyOf(request);
+    const asked = this.#starting.get(name);
+    return {
+      /** Lists the wait, with the seconds left and the queue position if known, until `end`. */
+      update: (secondsLeft: number, place?: QueuePlace): void => {
+        this.#started(name, asked);
+        this.#waits.set(id, { wait: { pipeline, project, inputs, secondsLeft, place }, stop });
+        this.#publish();
+      },
+      end: (): void => {
+        this.#started(name, asked);
+        if (this.#waits.delete(id)) this.#publish();
+      },
+    };
+  }
+
+  find(request: AskedStart): Wait | undefined {
+    return this.current.value.find((wait) => keyOf(wait) === keyOf(request));
+  }
+
+  /** Stops the wait of a start, the latest if there are several; no effect if it is over. */
+  stop(wait: AskedStart): void {
+    [...this.#waits.values()].findLast((standing) => keyOf(standing.wait) === keyOf(wait))?.stop();
+  }
+
+  #started(name: string, asked: symbol | undefined): void {
+    if (this.#starting.get(name) === asked) this.#starting.delete(name);
+  }
+
+  #publish(): void {
+    this.current.set([...this.#waits.values()].map(({ wait }) => wait));
+  }
+}
+
+function keyOf({ pipeline, project, inputs = {} }: AskedStart): string {
+  return JSON.stringify([pipeline, project, Object.entries(inputs).sort()]);
 }

@@ -4,8 +4,7 @@ import { findProjects } from "../../client/project.ts";
 import { describeError, exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { Shutdown } from "../window/shutdown.ts";
 import type { RunTaskDeps } from "./runTask.ts";
-import { folderOf, taskProvider, taskType } from "./taskDefinition.ts";
-import { TaskStarts } from "./taskStarts.ts";
+import { folderOf, TaskStarts, taskProvider, taskType } from "./taskDefinition.ts";
 import { taskTerminal } from "./taskTerminal.ts";
 
 /** None: the failed step is marked in its file like that of any run, without searching the output. */

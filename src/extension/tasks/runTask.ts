@@ -2,13 +2,12 @@ import { t } from "@vscode/l10n";
 import { Output, reportFault } from "../../cli/output/output.ts";
 import { Batch } from "../../cli/run/batch.ts";
 import { conclude } from "../../cli/run/conclude.ts";
-import { liveLines } from "../../cli/terminal/liveLines.ts";
+import { liveLines } from "../../cli/terminal/terminal.ts";
 import type { RunTerminal } from "../../cli/tool.ts";
 import { findProject } from "../../client/project.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import { refusalReport, startOptions } from "../../contract/refusal.ts";
-import { anySignal } from "../../machine/anySignal.ts";
-import { systemClock } from "../../machine/clock.ts";
+import { anySignal, systemClock } from "../../machine/clock.ts";
 import { english, refusalLines } from "../../text/refusalText.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";
 import type { Target } from "../keys/serviceChoice.ts";
@@ -18,7 +17,7 @@ import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import { readStart } from "../start/runArgument.ts";
 import { type OwnToolDeps, ownTool, runOwnTool, startsByTool } from "../start/startByOwnTool.ts";
 import { reconnectTo } from "../start/startPipeline.ts";
-import type { Waits } from "../start/waits.ts";
+import type { Waits } from "../start/waitNotice.ts";
 import type { TaskIo } from "./taskTerminal.ts";
 
 export interface RunTaskDeps extends OwnToolDeps, ChooseStartDeps {

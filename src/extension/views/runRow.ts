@@ -1,15 +1,21 @@
 import { t } from "@vscode/l10n";
 import type { MarkdownString, TreeItem } from "vscode";
-import type { Changes } from "../../contract/changes.ts";
-import { listedReason, nameOf, type Run, type RunStep, reasonLine, startedBy } from "../../contract/run.ts";
+import {
+  type Changes,
+  listedReason,
+  nameOf,
+  type Run,
+  type RunStep,
+  reasonLine,
+  startedBy,
+} from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { changeNotes, commitText } from "../../text/changes.ts";
 import { duration, elapsed } from "../../text/time.ts";
-import { stepNotes } from "../../text/timeline.ts";
+import { placeOnAxis, stepNotes, type TimelineBar, timelineOf } from "../../text/timeline.ts";
 import type { RunListState } from "../session/runList.ts";
 import { inputsText, momentText, outputsText, shortId, statusText } from "../window/runText.ts";
 import type { GroupNode, NoteNode, OlderNode, RunNode, RunRowNode, StepNode } from "./runTree.ts";
-import { timelineText } from "./timelineText.ts";
 
 /** What a row needs to show whose a run is and how long it takes. */
 export interface RowContext {
@@ -70,7 +76,7 @@ export function runTooltip(
     { name: t("Started"), text: began },
     { name: t("Started by"), text: actor === me ? actor && t("you ({0})", actor) : startedBy(run) },
     { name: t("Agent"), text: agent },
-    { name: t("Took"), text: run.stoppedAt && tookText(run, serviceNow) },
+    { name: t("Took"), text: run.stoppedAt && tookText(createdAt, run.stoppedAt, serviceNow) },
     {
       name: t("Time limit"),
       text: timeLimitSeconds === undefined ? undefined : elapsed(timeLimitSeconds * 1000),
@@ -104,7 +110,7 @@ function runRow({ run, runId, isUnfolded }: RunRowNode, seen: RowContext): Row {
   const { me, serviceNow, now, namesProjects = false } = seen;
   const active = isActive(run);
   const status = statusText(run.status);
-  const took = tookText(run, serviceNow);
+  const took = tookText(run.createdAt, run.stoppedAt, serviceNow);
   const { actor, agent, createdAt } = run;
   const { actorName: starter = actor && shortId(actor) } = run;
   const reason = listedReason(run, me);
@@ -209,19 +215,17 @@ function olderRow({ behind, isLoadedWhenDrawn }: OlderNode): Row {
   };
 }
 
-function tookText({ createdAt, stoppedAt }: Run, serviceNow: number): string {
-  if (createdAt === undefined) return "";
-  return stoppedAt === undefined
-    ? elapsed(serviceNow - Date.parse(createdAt))
-    : duration(Date.parse(stoppedAt) - Date.parse(createdAt));
+/** How long something took, or has taken so far; empty if its start isn't known. */
+function tookText(from: string | undefined, to: string | undefined, serviceNow: number): string {
+  if (from === undefined) return "";
+  return to === undefined
+    ? elapsed(serviceNow - Date.parse(from))
+    : duration(Date.parse(to) - Date.parse(from));
 }
 
 function stepTime(step: RunStep, serviceNow: number): string {
-  if (step.startedAt === undefined) return "";
-  if (step.stoppedAt !== undefined) {
-    return duration(Date.parse(step.stoppedAt) - Date.parse(step.startedAt));
-  }
-  return isRunning(step) ? elapsed(serviceNow - Date.parse(step.startedAt)) : "";
+  const { startedAt, stoppedAt } = step;
+  return stoppedAt === undefined && !isRunning(step) ? "" : tookText(startedAt, stoppedAt, serviceNow);
 }
 
 /** Whether a step is running, so that its time moves. */
@@ -289,3 +293,39 @@ const icons: ReadonlyMap<string, NonNullable<Row["icon"]>> = new Map([
   ["skipped", { id: "debug-step-over", color: "testing.iconSkipped" }],
   ["not-reached", { id: "circle-outline", color: "testing.iconUnset" }],
 ]);
+
+const columns = 20;
+const longestName = 24;
+const mostBars = 20;
+
+/** A run's timeline for a monospaced font, with a line per bar; undefined for a run without bars. */
+function timelineText(run: Run, serviceNow: number): string | undefined {
+  const timeline = timelineOf(run);
+  if (timeline === undefined) return undefined;
+  const rows = timeline.bars.slice(0, mostBars).map((bar) => {
+    const { start, length } = placeOnAxis(bar, timeline, serviceNow);
+    // Rounds both ends, so that a bar begins where the previous one ends.
+    const before = Math.min(columns - 1, Math.round((start / 100) * columns));
+    const end = Math.max(before + 1, Math.round(((start + length) / 100) * columns));
+    const drawn = `${" ".repeat(before)}${"█".repeat(end - before)}`.padEnd(columns);
+    const notes = bar.step === undefined ? [] : stepNotes(bar.step, t);
+    return { name: nameOfBar(bar), drawn, took: [lengthText(bar, serviceNow), ...notes].join(" · ") };
+  });
+  const width = Math.max(...rows.map(({ name }) => [...name].length));
+  const lines = rows.map(
+    ({ name, drawn, took }) => `${name}${" ".repeat(width - [...name].length)}  ${drawn}  ${took}`,
+  );
+  const more = timeline.bars.length - rows.length;
+  return [...lines, ...(more === 0 ? [] : [t("and {0} more", more)])].join("\n");
+}
+
+function nameOfBar({ step }: TimelineBar): string {
+  if (step === undefined) return t("Wait for a slot");
+  // A step's name may be foreign: it must not break the line or reverse its direction.
+  const letters = [...step.name.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()];
+  return letters.length <= longestName ? letters.join("") : `${letters.slice(0, longestName - 1).join("")}…`;
+}
+
+function lengthText({ from, to }: TimelineBar, serviceNow: number): string {
+  return to === undefined ? elapsed(serviceNow - from) : duration(to - from);
+}

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { nextReset, utcDay } from "../../contract/day.ts";
+import { nextReset, utcDay } from "../../contract/limits.ts";
 import type { Run, RunStep } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { RunListState } from "../session/runList.ts";

@@ -1,13 +1,11 @@
 import { t } from "@vscode/l10n";
 import type { Disposable, LogOutputChannel, TreeDataProvider, TreeItem, TreeView } from "vscode";
-import type { Changes } from "../../contract/changes.ts";
-import { secondsToReset } from "../../contract/day.ts";
 import { describeError } from "../../contract/errors.ts";
-import { quotaLevel, quotaText } from "../../contract/limits.ts";
-import { nameOf, type Run } from "../../contract/run.ts";
+import { quotaLevel, quotaText, secondsToReset } from "../../contract/limits.ts";
+import { type Changes, nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
-import { resumeAt } from "../../project/resumeAt.ts";
+import { resumeAt } from "../../project/pipelineFiles.ts";
 import { localReset } from "../../text/refusalText.ts";
 import { elapsed } from "../../text/time.ts";
 import type { RunList } from "../session/runList.ts";

@@ -1,29 +1,12 @@
 import type { RunListState } from "../session/runList.ts";
-import type { SessionState } from "../session/sessionState.ts";
+import type { SessionState } from "../session/serviceConnection.ts";
 import type { WindowFilesState } from "../window/windowFiles.ts";
 
-/** The manifest's welcome text of an empty Runs view, as a value for its `when` clauses. */
-export type RunsWelcome =
-  /** No text: there are rows, or the text isn't known yet. */
-  | ""
-  | "no-key"
-  | "key-refused"
-  | "out-of-reach"
-  | "stopped"
-  | "settings"
-  | "list-failed"
-  | "not-listed"
-  | "no-folder"
-  | "virtual"
-  | "untrusted"
-  | "no-pipelines"
-  | "no-runs";
-
-/** The same for the Pipelines view, which needs no service. */
-export type PipelinesWelcome = "" | "no-folder" | "virtual" | "untrusted" | "no-pipelines";
-
-/** Obstacles come first; only if the service lists no runs is there a text about runs. */
-export function runsWelcome(session: SessionState, runs: RunListState, files: WindowFilesState): RunsWelcome {
+/**
+ * The manifest's welcome text of an empty Runs view, as a value for its `when` clauses: empty where there are rows, or the text
+ * isn't known yet. Obstacles come first; only if the service lists no runs is there a text about runs.
+ */
+export function runsWelcome(session: SessionState, runs: RunListState, files: WindowFilesState) {
   switch (session.kind) {
     case "idle":
       // An untrusted window doesn't follow this machine's own service.
@@ -51,22 +34,20 @@ export function runsWelcome(session: SessionState, runs: RunListState, files: Wi
     case "not-listed":
       return "not-listed";
     case "listed":
-      return runs.runs.length > 0 ? "" : withoutRuns(files);
+      if (runs.runs.length > 0) return "";
+      return files.kind === "pipelines" ? "no-runs" : pipelinesWelcome(files);
   }
 }
 
-export function pipelinesWelcome(files: WindowFilesState): PipelinesWelcome {
+/** The same for the Pipelines view, which needs no service. */
+export function pipelinesWelcome(files: WindowFilesState) {
   return files.kind === "unknown" || files.kind === "pipelines" ? "" : files.kind;
-}
-
-function withoutRuns(files: WindowFilesState): RunsWelcome {
-  return files.kind === "pipelines" ? "no-runs" : pipelinesWelcome(files);
 }
 
 /** The context keys in the manifest's `when` clauses, with their values. */
 export interface Contexts {
-  readonly "pipelineRuns.runsWelcome": RunsWelcome;
-  readonly "pipelineRuns.pipelinesWelcome": PipelinesWelcome;
+  readonly "pipelineRuns.runsWelcome": ReturnType<typeof runsWelcome>;
+  readonly "pipelineRuns.pipelinesWelcome": ReturnType<typeof pipelinesWelcome>;
   readonly "pipelineRuns.hasTags": boolean;
 }
 

@@ -34,7 +34,7 @@ export function watchNeeds(
     }
   };
   const lookAtDocument = ({ uri }: vscode.TextDocument): void => {
-    if (mayBePipeline(uri)) needs.onPipelineFiles();
+    if (/\/pipelines\/[^/]+\.yaml$/.test(uri.path)) needs.onPipelineFiles();
   };
   const owned: vscode.Disposable[] = [
     workspace.onDidOpenTextDocument(lookAtDocument),
@@ -101,9 +101,4 @@ async function readHere(folder: string): Promise<string[]> {
 async function readElsewhere(folder: vscode.Uri): Promise<string[]> {
   const entries = await vscode.workspace.fs.readDirectory(vscode.Uri.joinPath(folder, "pipelines"));
   return entries.filter(([, type]) => type !== vscode.FileType.Directory).map(([name]) => name);
-}
-
-/** Whether a file may be a project's pipeline; only then are the window's projects looked for. */
-function mayBePipeline({ path }: vscode.Uri): boolean {
-  return /\/pipelines\/[^/]+\.yaml$/.test(path);
 }

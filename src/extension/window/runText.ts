@@ -1,5 +1,5 @@
 import { t } from "@vscode/l10n";
-import { inputText } from "../../contract/inputs.ts";
+import { inputText } from "../../contract/pipelines.ts";
 import type { Run } from "../../contract/run.ts";
 import { controlCharacters } from "../../text/controlCharacters.ts";
 import { timeOfDayFormat } from "../../text/time.ts";

@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CDPSession, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
-import { anySignal } from "../../machine/anySignal.ts";
+import { anySignal } from "../../machine/clock.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { type Mask, maskedBytes } from "../mask/mask.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { commitSchema, ranPipelineSchema } from "../../contract/changes.ts";
+import { commitSchema, ranPipelineSchema } from "../../contract/run.ts";
 import { passedOn } from "../../contract/runners.ts";
 import { resourceTypeNames } from "../../pipeline/types/resourceTypeNames.ts";
 

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import type { RanPipeline } from "../../contract/changes.ts";
-import type { InputValues } from "../../contract/inputs.ts";
+import type { InputValues } from "../../contract/pipelines.ts";
+import type { RanPipeline } from "../../contract/run.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 
 /**

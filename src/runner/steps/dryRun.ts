@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { meantSteps } from "../../contract/fromStep.ts";
+import { meantSteps } from "../../contract/run.ts";
 import {
   asText,
   ExpressionFault,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { meantSteps } from "../../contract/fromStep.ts";
-import { anySignal } from "../../machine/anySignal.ts";
+import { meantSteps } from "../../contract/run.ts";
+import { anySignal } from "../../machine/clock.ts";
 import { ExpressionFault } from "../../pipeline/expression/value.ts";
 import { startsByAmpersand } from "../../pipeline/startsInBackground.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";

@@ -1,6 +1,6 @@
-import type { RanPipeline } from "../../contract/changes.ts";
-import type { InputValue, InputValues } from "../../contract/inputs.ts";
 import { largestRanPipeline } from "../../contract/limits.ts";
+import type { InputValue, InputValues } from "../../contract/pipelines.ts";
+import type { RanPipeline } from "../../contract/run.ts";
 import { ExpressionFault, type Json, type JsonMap, kindOf } from "../../pipeline/expression/value.ts";
 import type { Input } from "../../pipeline/pipeline.ts";
 import { readCommit } from "../../project/commit.ts";

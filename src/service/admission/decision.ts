@@ -1,6 +1,6 @@
 import type { RawBuilder, Selectable } from "kysely";
 import type { PipelineError } from "../../contract/errors.ts";
-import type { InputValues } from "../../contract/inputs.ts";
+import type { InputValues } from "../../contract/pipelines.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import type { Work } from "../runs/runs.ts";

@@ -1,5 +1,5 @@
-import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { utcDay } from "../../contract/limits.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { inputsColumn, isGivenAlike } from "../store/runInputs.ts";
 import { asRun, selectRuns } from "../store/runs.ts";

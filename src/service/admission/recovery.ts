@@ -1,5 +1,4 @@
-import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { type Clock, repeat } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { RunLogs } from "../runs/runLogs.ts";

@@ -1,4 +1,4 @@
-import { secondsToReset, utcDay } from "../../contract/day.ts";
+import { secondsToReset, utcDay } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import { orgWithUsage } from "../store/orgs.ts";

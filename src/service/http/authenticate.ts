@@ -1,6 +1,6 @@
 import { createMiddleware } from "hono/factory";
 import { PipelineError } from "../../contract/errors.ts";
-import { mayChangeRuns, mayManageKeys } from "../../contract/roles.ts";
+import { mayChangeRuns, mayManageKeys } from "../../contract/keys.ts";
 import { type Caller, findCaller } from "../store/keys.ts";
 import type { Database } from "../store/tables.ts";
 import type { AppEnv } from "./everyRequest.ts";

@@ -1,11 +1,11 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
-import * as changes from "../../contract/changes.ts";
 import type { ErrorType } from "../../contract/errors.ts";
 import * as keys from "../../contract/keys.ts";
 import { logEntrySchema } from "../../contract/log.ts";
 import { orgSchema, queueSchema } from "../../contract/org.ts";
 import * as pipelines from "../../contract/pipelines.ts";
+import * as changes from "../../contract/run.ts";
 import * as run from "../../contract/run.ts";
 import * as runners from "../../contract/runners.ts";
 import * as service from "../../contract/service.ts";

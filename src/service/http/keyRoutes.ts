@@ -1,5 +1,4 @@
-import type { Key } from "../../contract/keys.ts";
-import { mayManageKeys } from "../../contract/roles.ts";
+import { type Key, mayManageKeys } from "../../contract/keys.ts";
 import { createKeyOf, type KeyFacts, listKeys, revokeKey } from "../store/keys.ts";
 import type { AppDeps } from "./appDeps.ts";
 import type { Endpoints } from "./endpoints.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { ServedRun } from "../../contract/run.ts";
-import { Bell } from "../../machine/bell.ts";
+import { Bell } from "../../machine/clock.ts";
 import type { LogReader } from "../runs/logStore.ts";
 import type { Caller } from "../store/keys.ts";
 import { readRunAlone } from "../store/runs.ts";

@@ -1,8 +1,7 @@
 import type { Org } from "../../contract/org.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { toWire } from "../../contract/wire.ts";
-import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { type Clock, repeat } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { OrgQueue } from "../admission/queue.ts";

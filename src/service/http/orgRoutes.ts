@@ -1,6 +1,6 @@
 import { idempotencyKeySchema } from "../../contract/run.ts";
 import { toWire } from "../../contract/wire.ts";
-import { Bell } from "../../machine/bell.ts";
+import { Bell } from "../../machine/clock.ts";
 import type { OrgQueue } from "../admission/queue.ts";
 import type { BusEvent } from "../store/eventBus.ts";
 import type { Caller } from "../store/keys.ts";

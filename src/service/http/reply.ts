@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { secondsToReset } from "../../contract/day.ts";
 import { type ErrorType, errorTypes, PipelineError } from "../../contract/errors.ts";
+import { secondsToReset } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { type Refusal, refusalMessage } from "../../contract/refusal.ts";
 import { toWire } from "../../contract/wire.ts";

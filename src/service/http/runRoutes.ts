@@ -1,6 +1,5 @@
-import type { RanPipeline } from "../../contract/changes.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { runQuerySchema, type ServedRun } from "../../contract/run.ts";
+import { type RanPipeline, runQuerySchema, type ServedRun } from "../../contract/run.ts";
 import { isActive, runStatuses } from "../../contract/runStatus.ts";
 import type { Caller } from "../store/keys.ts";
 import { readChanges, readPipeline } from "../store/ranPipelines.ts";

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
-import { utcDay } from "../../contract/day.ts";
-import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { utcDay } from "../../contract/limits.ts";
+import { type Clock, repeat } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EventBus } from "../store/eventBus.ts";

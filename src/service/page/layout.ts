@@ -1,6 +1,6 @@
 import { html } from "hono/html";
+import type { Role } from "../../contract/keys.ts";
 import type { Org } from "../../contract/org.ts";
-import type { Role } from "../../contract/roles.ts";
 import type { Assets } from "./assets.ts";
 
 /** Who is signed in, as shown at the top of every page. */

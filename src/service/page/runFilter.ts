@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { dayMilliseconds, utcDay } from "../../contract/day.ts";
+import { dayMilliseconds, utcDay } from "../../contract/limits.ts";
 import { hideSecrets } from "../../machine/apiSecret.ts";
 import type { Caller } from "../store/keys.ts";
 import type { RunFilter } from "../store/runs.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { html, raw } from "hono/html";
+import { mayChangeRuns } from "../../contract/keys.ts";
 import type { LogLine } from "../../contract/log.ts";
-import { mayChangeRuns } from "../../contract/roles.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { stepToResumeAt } from "../../pipeline/stepToResumeAt.ts";

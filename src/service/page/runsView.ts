@@ -1,6 +1,5 @@
 import { html, raw } from "hono/html";
-import { nextReset } from "../../contract/day.ts";
-import { quotaLevel, quotaText } from "../../contract/limits.ts";
+import { nextReset, quotaLevel, quotaText } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import { listedReason, type ServedRun } from "../../contract/run.ts";
 import { type DayUse, namedUse, type UseCount, usedUpAt } from "../../text/dayUse.ts";

@@ -8,7 +8,7 @@ import {
   type InputValue,
   type InputValues,
   inputsForRerun,
-} from "../../contract/inputs.ts";
+} from "../../contract/pipelines.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { ServedRun } from "../../contract/run.ts";
 import { english, limitText } from "../../text/refusalText.ts";

@@ -1,11 +1,9 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { dayMilliseconds } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { retentionDays } from "../../contract/limits.ts";
-import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { dayMilliseconds, retentionDays } from "../../contract/limits.ts";
+import { type Clock, repeat } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";

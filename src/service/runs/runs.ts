@@ -1,6 +1,5 @@
-import type { Commit } from "../../contract/changes.ts";
 import { timeLimit } from "../../contract/limits.ts";
-import { cancelledBy, type ServedRun } from "../../contract/run.ts";
+import { type Commit, cancelledBy, type ServedRun } from "../../contract/run.ts";
 import type { RunnerEnd, StopReason } from "../../contract/runners.ts";
 import type { RunStatus } from "../../contract/runStatus.ts";
 import { quoted } from "../../pipeline/mistakes/problem.ts";

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch, OMIT_HEADERS } from "diff";
-import type { RanPipeline } from "../../contract/changes.ts";
+import type { RanPipeline } from "../../contract/run.ts";
 
 /** The most changed lines, of all files together: texts that differ more share little, and take long to compare. */
 const mostChangedLines = 1_000;

@@ -1,9 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Key } from "../../contract/keys.ts";
+import type { Key, Role } from "../../contract/keys.ts";
 import { freeTier } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import type { Role } from "../../contract/roles.ts";
 import { hashOf, holdsSecret, keyIdOf, makeSecret, matches } from "../../machine/apiSecret.ts";
 import type { MakeId } from "./ids.ts";
 import type { Database, Tables, Write } from "./tables.ts";

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from "kysely";
-import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { everyOrgName } from "../../contract/keys.ts";
+import { utcDay } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { everyOrgName } from "../../contract/roles.ts";
 import type { Caller } from "./keys.ts";
 import type { Database, Tables, Write } from "./tables.ts";
 

@@ -1,7 +1,6 @@
 import type { Updateable } from "kysely";
-import type { Changes, RanPipeline } from "../../contract/changes.ts";
-import { inputsForRerun } from "../../contract/inputs.ts";
-import type { ServedRun } from "../../contract/run.ts";
+import { inputsForRerun } from "../../contract/pipelines.ts";
+import type { Changes, RanPipeline, ServedRun } from "../../contract/run.ts";
 import type { RunValues } from "../../runner/launch/messages.ts";
 import { runRow, setRun, touchRun } from "./runChanges.ts";
 import { withFound } from "./runInputs.ts";

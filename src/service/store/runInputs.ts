@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { type InputValue, type InputValues, inputText } from "../../contract/inputs.ts";
+import { type InputValue, type InputValues, inputText } from "../../contract/pipelines.ts";
 import type { ServedRun } from "../../contract/run.ts";
 
 /** Where a value comes from: the start, the file, or the run, which evaluated it when it began. */

@@ -1,5 +1,5 @@
 import type { Generated, Kysely, Transaction } from "kysely";
-import type { Role } from "../../contract/roles.ts";
+import type { Role } from "../../contract/keys.ts";
 
 /** The tables of the service's database. Instants are milliseconds since 1970; days are `YYYY-MM-DD` in UTC. */
 export interface Tables {

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
-import { utcDay } from "../../contract/day.ts";
-import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { utcDay } from "../../contract/limits.ts";
+import { type Clock, repeat } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";

@@ -1,4 +1,4 @@
-import { utcDay } from "../../contract/day.ts";
+import { utcDay } from "../../contract/limits.ts";
 import { systemClock } from "../../machine/clock.ts";
 import { Admission, type AdmissionDeps } from "../../service/admission/admission.ts";
 import type { Decision } from "../../service/admission/decision.ts";

@@ -1,5 +1,4 @@
-import { Bell } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { Bell, type Clock } from "../../machine/clock.ts";
 
 /**
  * The requests for work that a server holds while there is none. New work wakes one of them, not all: hundreds that query at

@@ -106,8 +106,7 @@ export class RunnerApi {
       query: new URLSearchParams({ "runner-id": runnerId }),
       headers: { accept: "*/*" },
     };
-    using deadline = new Deadline(service.clock, signal);
-    deadline.arm(snapshotSeconds);
+    using deadline = new Deadline(service.clock, signal, snapshotSeconds);
     const response = await send(service, call, deadline.signal, signal);
     if (response.status !== 200) {
       const reply = await readWhole(service, call, response, signal);

@@ -1,8 +1,7 @@
 import { sql } from "kysely";
-import { dayMilliseconds } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
-import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
+import { dayMilliseconds } from "../../contract/limits.ts";
+import { type Clock, repeat } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import * as z from "zod/mini";
-import { repeat } from "../../machine/bell.ts";
-import { type Clock, systemClock } from "../../machine/clock.ts";
+import { type Clock, repeat, systemClock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
 import { EventBus } from "../../service/store/eventBus.ts";
 import type { Database } from "../../service/store/tables.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { dayMilliseconds } from "../../contract/day.ts";
+import { dayMilliseconds } from "../../contract/limits.ts";
 import { markFilesRemoved } from "../../service/store/runFiles.ts";
 import type { Write } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";

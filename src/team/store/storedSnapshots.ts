@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
-import { utcDay } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
+import { utcDay } from "../../contract/limits.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
 import type { Writer } from "../../service/store/writer.ts";
 

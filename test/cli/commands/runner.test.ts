@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import { everyOrgName } from "../../../src/contract/roles.ts";
+import { everyOrgName } from "../../../src/contract/keys.ts";
 import { postgresFolder } from "../../postgres/installPostgres.ts";
 import { databasesForSuite } from "../../postgres/lentDatabases.ts";
 import { Team } from "../../team/team.ts";

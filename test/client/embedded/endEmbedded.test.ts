@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts";
-import { stopEmbedded } from "../../../src/client/embedded/endEmbedded.ts";
 import { findEmbedded } from "../../../src/client/embedded/findEmbedded.ts";
-import { connectionFile } from "../../../src/machine/connectionFile.ts";
-import { isStopped, ServiceStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
+import { stopEmbedded } from "../../../src/client/embedded/startEmbedded.ts";
+import {
+  connectionFile,
+  isStopped,
+  ServiceStopped,
+  setStopped,
+} from "../../../src/machine/connectionFile.ts";
 import { startedService } from "../../service/startedService.ts";
 import { LoopbackService, sendError, sendJson } from "../loopbackService.ts";
 import { standInFor } from "./standIn.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { followRuns } from "../../../src/cli/runs/watchRuns.ts";
 import { listRuns, type WantedRuns } from "../../../src/client/follow/listRuns.ts";
-import { watchRuns } from "../../../src/client/follow/watchRuns.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { EventService, LoopbackService, orgOnWire, runOnWire, sendJson } from "../loopbackService.ts";
@@ -152,7 +152,7 @@ describe("watching runs", () => {
     const broken = new Told<unknown>();
     const stop = new AbortController();
     const client = events.service.client(clock);
-    const watched = watchRuns(
+    const watched = followRuns(
       client,
       wanted({ statuses: ["in-work"] }),
       {
@@ -191,7 +191,7 @@ describe("watching runs", () => {
       onGone() {},
       onBroken() {},
     };
-    const watched = watchRuns(service.client(clock), wanted({}), deps, never);
+    const watched = followRuns(service.client(clock), wanted({}), deps, never);
     await assert.rejects(watched, { type: "not-supported", message: /doesn't tell when runs change/ });
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { readRefusalObject } from "../../../src/client/foreignTool/foreignTool.ts";
-import { secondsToReset } from "../../../src/contract/day.ts";
+import { secondsToReset } from "../../../src/contract/limits.ts";
 import { type Refusal, refusalReport } from "../../../src/contract/refusal.ts";
 import { holds } from "../../contract/holds.ts";
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isServiceNamed, Logins } from "../../../src/client/logins/logins.ts";
-import { serviceFor } from "../../../src/client/logins/serviceFor.ts";
+import { isServiceNamed, Logins, serviceFor } from "../../../src/client/logins/logins.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { standInFor } from "../embedded/standIn.ts";
 import { testKey } from "../loopbackService.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isLoopback, parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
+import { isLoopback, parseBaseUrl } from "../../../src/client/service/request.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 
 function complaintAbout(text: string): PipelineError {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { warnOfIgnoredSettings } from "../../../src/extension/announce/ignoredSettings.ts";
+import { warnOfIgnoredSettings } from "../../../src/extension/announce/notices.ts";
 import { itOn } from "../../itOn.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { fakeWindow } from "../start/fakeWindow.ts";

@@ -5,10 +5,10 @@ import {
   type NoticeDeps,
   showProblem,
   Untrusted,
-} from "../../../src/extension/announce/problemNotice.ts";
+} from "../../../src/extension/announce/notices.ts";
 import { inOneLine } from "../../../src/extension/window/plainWindow.ts";
 import type { FilePosition } from "../../../src/extension/window/workspace.ts";
-import { ServiceStopped } from "../../../src/machine/stoppedFile.ts";
+import { ServiceStopped } from "../../../src/machine/connectionFile.ts";
 
 const problem = (line: number) => `pipelines/a b.yaml:${line}:5: there is no resource \`x\``;
 

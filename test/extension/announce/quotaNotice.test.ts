@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { watchQuota } from "../../../src/extension/announce/quotaNotice.ts";
-import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
+import { watchQuota } from "../../../src/extension/announce/notices.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import type { Claims } from "../../../src/extension/window/claims.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { memoryClaims } from "../memoryClaims.ts";

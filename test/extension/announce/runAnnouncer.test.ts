@@ -7,7 +7,7 @@ import {
   RunAnnouncer,
   readAnnounceLevel,
 } from "../../../src/extension/announce/runAnnouncer.ts";
-import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import type { Claims } from "../../../src/extension/window/claims.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";

@@ -3,7 +3,7 @@ import { stopWaiting } from "../../../src/extension/commands/pendingStarts.ts";
 import { pickRun } from "../../../src/extension/commands/pickRun.ts";
 import { copyRunId } from "../../../src/extension/commands/viewCommands.ts";
 import { pickPipeline } from "../../../src/extension/start/chooseStart.ts";
-import { Waits } from "../../../src/extension/start/waits.ts";
+import { Waits } from "../../../src/extension/start/waitNotice.ts";
 
 const odd = "odd $(flame)";
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stopWaiting } from "../../../src/extension/commands/pendingStarts.ts";
-import { Waits } from "../../../src/extension/start/waits.ts";
+import { Waits } from "../../../src/extension/start/waitNotice.ts";
 
 describe("the list of starts that wait", () => {
   it("says of each for how long it still waits, and at which place", async () => {

@@ -7,8 +7,7 @@ import {
   startService,
   stopService,
 } from "../../../src/extension/commands/serviceCommands.ts";
-import { readConnection } from "../../../src/machine/connectionFile.ts";
-import { isStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
+import { isStopped, readConnection, setStopped } from "../../../src/machine/connectionFile.ts";
 import { type StandIn, standInFor } from "../../client/embedded/standIn.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";
 

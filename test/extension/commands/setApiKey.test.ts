@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
+import { parseBaseUrl } from "../../../src/client/service/request.ts";
 import { removeApiKey, setApiKey } from "../../../src/extension/commands/keyCommands.ts";
 import { ApiKeys } from "../../../src/extension/keys/apiKeys.ts";
 import { ServiceChoice } from "../../../src/extension/keys/serviceChoice.ts";

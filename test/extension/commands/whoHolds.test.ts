@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Run } from "../../../src/contract/run.ts";
 import { pickHolder, whoHolds } from "../../../src/extension/commands/whoHolds.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import { analyse, dependsOn, type ShownProblem } from "../../../src/extension/files/analyses.ts";
-import { analysisOf, fileProblems } from "../../../src/extension/files/fileProblems.ts";
+import {
+  analyse,
+  analysisOf,
+  dependsOn,
+  fileProblems,
+  type ShownProblem,
+} from "../../../src/extension/files/analyses.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 
 const good = "resources: { a: { type: cli } }\nsteps: [{ use: a, run: x }]\n";

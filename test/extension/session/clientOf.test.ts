@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { clientOf } from "../../../src/extension/session/clientOf.ts";
+import { clientOf } from "../../../src/extension/session/session.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { certificate } from "../../certificate.ts";
 import { testKey } from "../../client/loopbackService.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ServiceClient } from "../../../src/client/service/client.ts";
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, sendError, sendJson } from "../../client/loopbackService.ts";

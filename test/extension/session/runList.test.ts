@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { parseBaseUrl } from "../../../src/client/service/request.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { isActive } from "../../../src/contract/runStatus.ts";
 import { RunList, type RunListState } from "../../../src/extension/session/runList.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { Session } from "../../../src/extension/session/session.ts";
-import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";
 import { type Clock, systemClock } from "../../../src/machine/clock.ts";
 import { LoopbackService, orgOnWire, runOnWire, sendJson } from "../../client/loopbackService.ts";

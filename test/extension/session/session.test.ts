@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
+import { parseBaseUrl } from "../../../src/client/service/request.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { Session, type SessionDeps } from "../../../src/extension/session/session.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
 import type { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
-import { ServiceStopped } from "../../../src/machine/stoppedFile.ts";
+import { ServiceStopped } from "../../../src/machine/connectionFile.ts";
 import { LoopbackService, orgOnWire, sendError, sendJson } from "../../client/loopbackService.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { programPipeline, started, startedService, untilCancelled } from "../../service/startedService.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { refuseVirtual } from "../../../src/extension/session/clientOf.ts";
+import { refuseVirtual } from "../../../src/extension/session/session.ts";
 
 const folder = (scheme: string) => ({ uri: { scheme } as never });
 

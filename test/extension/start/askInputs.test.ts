@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
-import type { DeclaredInput } from "../../../src/contract/inputs.ts";
+import type { DeclaredInput } from "../../../src/contract/pipelines.ts";
 import { type AskedInputs, withInputs } from "../../../src/extension/start/askInputs.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
 import { memoryMemento } from "../memoryMemento.ts";

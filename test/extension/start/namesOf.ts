@@ -1,5 +1,5 @@
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 
 /** The names of a window's projects, where no service is followed. */

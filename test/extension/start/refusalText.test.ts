@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import { refusalText, showRefusal } from "../../../src/extension/start/refusalNotice.ts";
+import { refusalText, showRefusal } from "../../../src/extension/start/startPipeline.ts";
 import { timeOfDay } from "../../../src/text/time.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 

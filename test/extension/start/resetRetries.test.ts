@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { OutOfReach } from "../../../src/client/service/reachFaults.ts";
 import type { StartRequest } from "../../../src/contract/run.ts";
-import { ResetRetries } from "../../../src/extension/start/resetRetries.ts";
-import type { PendingRetry, RetryFiles } from "../../../src/extension/start/retryFiles.ts";
+import {
+  type PendingRetry,
+  ResetRetries,
+  type RetryFiles,
+} from "../../../src/extension/start/resetRetries.ts";
 import { LoopbackService, orgOnWire, sendJson } from "../../client/loopbackService.ts";
 import { Told } from "../../client/told.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mock } from "node:test";
-import { type PendingRetry, RetryFiles } from "../../../src/extension/start/retryFiles.ts";
+import { type PendingRetry, RetryFiles } from "../../../src/extension/start/resetRetries.ts";
 import { deferredStartsFolder, hasDeferredStarts } from "../../../src/extension/window/storedState.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { WaitNotice } from "../../../src/extension/start/waitNotice.ts";
-import { Waits } from "../../../src/extension/start/waits.ts";
+import { WaitNotice, Waits } from "../../../src/extension/start/waitNotice.ts";
 import { fakeWindow } from "./fakeWindow.ts";
 
 describe("the waits of a window", () => {

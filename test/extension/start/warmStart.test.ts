@@ -7,7 +7,7 @@ import { type RunPipelineDeps, runPipeline } from "../../../src/extension/comman
 import { ProjectNames } from "../../../src/extension/session/projectNames.ts";
 import { Session } from "../../../src/extension/session/session.ts";
 import { LastUsed } from "../../../src/extension/start/lastUsed.ts";
-import { Waits } from "../../../src/extension/start/waits.ts";
+import { Waits } from "../../../src/extension/start/waitNotice.ts";
 import { Shutdown } from "../../../src/extension/window/shutdown.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { programPipeline, startedService } from "../../service/startedService.ts";

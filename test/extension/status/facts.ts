@@ -1,5 +1,5 @@
 import type { Run } from "../../../src/contract/run.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
 
 export const noon = Date.parse("2026-03-04T12:00:00Z");

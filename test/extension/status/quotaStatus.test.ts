@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
-import type { PendingRetry } from "../../../src/extension/start/retryFiles.ts";
-import type { Wait } from "../../../src/extension/start/waits.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/serviceConnection.ts";
+import type { PendingRetry } from "../../../src/extension/start/resetRetries.ts";
+import type { Wait } from "../../../src/extension/start/waitNotice.ts";
 import { showQuota } from "../../../src/extension/status/quotaStatus.ts";
 import { present } from "../../../src/extension/status/statusFacts.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";

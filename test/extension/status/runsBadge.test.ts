@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Run } from "../../../src/contract/run.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { showBadge } from "../../../src/extension/status/quotaStatus.ts";
 import { ObservableValue } from "../../../src/extension/window/observable.ts";
 import { org } from "./facts.ts";

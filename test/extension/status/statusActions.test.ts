@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import manifest from "../../../package.json" with { type: "json" };
-import { statusActionsFor } from "../../../src/extension/status/statusActions.ts";
-import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
+import { type StatusFacts, statusActionsFor } from "../../../src/extension/status/statusFacts.ts";
 import { factsOf, live, run } from "./facts.ts";
 
 const commandsFor = (facts: StatusFacts) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { bar, writeTooltip } from "../../../src/extension/status/quotaStatus.ts";
 import type { StatusFacts } from "../../../src/extension/status/statusFacts.ts";
-import { bar, writeTooltip } from "../../../src/extension/status/tooltip.ts";
 import { timeOfDay } from "../../../src/text/time.ts";
 import { factsOf, live, noon, run } from "./facts.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TaskDefinition, TaskExecution } from "vscode";
-import { TaskStarts } from "../../../src/extension/tasks/taskStarts.ts";
+import { TaskStarts } from "../../../src/extension/tasks/taskDefinition.ts";
 
 const definitionOf = (pipeline: string): TaskDefinition => ({ type: "pipeline", pipeline });
 const startOf = (definition: TaskDefinition) => ({ task: { definition } }) as TaskExecution;

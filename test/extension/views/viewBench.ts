@@ -1,9 +1,9 @@
 import type { TreeItem } from "vscode";
-import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
+import { parseBaseUrl } from "../../../src/client/service/request.ts";
 import type { Run } from "../../../src/contract/run.ts";
 import { RunList } from "../../../src/extension/session/runList.ts";
-import type { OrgReading, SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { OrgReading, SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import type { Row } from "../../../src/extension/views/runRow.ts";
 import { ContextKeys } from "../../../src/extension/views/welcome.ts";
 import { Emitter, ObservableValue } from "../../../src/extension/window/observable.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunListState } from "../../../src/extension/session/runList.ts";
-import type { SessionState } from "../../../src/extension/session/sessionState.ts";
+import type { SessionState } from "../../../src/extension/session/serviceConnection.ts";
 import { ContextKeys, pipelinesWelcome, runsWelcome } from "../../../src/extension/views/welcome.ts";
 import type { WindowFilesState } from "../../../src/extension/window/windowFiles.ts";
 import { org } from "../status/facts.ts";

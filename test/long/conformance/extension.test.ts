@@ -6,8 +6,7 @@ import { connectEmbedded } from "../../../src/client/embedded/connectEmbedded.ts
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import { startRun } from "../../../src/client/start/startRun.ts";
 import { readTarget } from "../../../src/extension/keys/serviceChoice.ts";
-import { StoppedWaiting, WaitNotice } from "../../../src/extension/start/waitNotice.ts";
-import { Waits } from "../../../src/extension/start/waits.ts";
+import { StoppedWaiting, WaitNotice, Waits } from "../../../src/extension/start/waitNotice.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { CountedFetch, drive } from "../../client/drive.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";

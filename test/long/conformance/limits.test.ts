@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { secondsToReset } from "../../../src/contract/day.ts";
+import { secondsToReset } from "../../../src/contract/limits.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { isAlive } from "../../isAlive.ts";
 import { fillDay } from "../../service/fillDay.ts";

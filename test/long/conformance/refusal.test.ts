@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { secondsToReset } from "../../../src/contract/day.ts";
+import { secondsToReset } from "../../../src/contract/limits.ts";
 import type { Refusal } from "../../../src/contract/refusal.ts";
 import { runOnWire, sendJson } from "../../client/loopbackService.ts";
 import { clockOff, hurried } from "../../clock/preload.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { Role } from "../../../src/contract/roles.ts";
+import type { Role } from "../../../src/contract/keys.ts";
 import { idMaker } from "../../../src/service/store/ids.ts";
 import { createKey } from "../../../src/service/store/keys.ts";
 import { openDatabase } from "../../../src/service/store/openDatabase.ts";

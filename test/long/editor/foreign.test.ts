@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CDPSession, Page } from "playwright-core";
-import { nextReset } from "../../../src/contract/day.ts";
+import { nextReset } from "../../../src/contract/limits.ts";
 import { certificate } from "../../certificate.ts";
 import { servedToolbox, toolbox } from "../../cli/toolbox.ts";
 import {

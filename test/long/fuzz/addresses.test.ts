@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { parseBaseUrl } from "../../../src/client/service/baseUrl.ts";
 import { remoteFetch } from "../../../src/client/service/remoteFetch.ts";
 import { retryAfterSeconds } from "../../../src/client/service/replyErrors.ts";
-import { segment } from "../../../src/client/service/request.ts";
+import { parseBaseUrl, segment } from "../../../src/client/service/request.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { artifactOf, artifactUri, logUri, runIdOf } from "../../../src/extension/log/runUri.ts";
 import { joinAddress, problemOfUrl } from "../../../src/pipeline/file/address.ts";

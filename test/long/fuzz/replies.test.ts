@@ -3,8 +3,8 @@ import { eventStream, serviceEvent } from "../../../src/client/follow/events.ts"
 import { readRefusalObject } from "../../../src/client/foreignTool/foreignTool.ts";
 import { ServiceClient } from "../../../src/client/service/client.ts";
 import type { Fetch, FetchResponse } from "../../../src/client/service/request.ts";
-import { secondsToReset } from "../../../src/contract/day.ts";
 import { describeError, errorTypes, PipelineError } from "../../../src/contract/errors.ts";
+import { secondsToReset } from "../../../src/contract/limits.ts";
 import { readRefusal, refusalMessage, refusalReport } from "../../../src/contract/refusal.ts";
 import { systemClock } from "../../../src/machine/clock.ts";
 import { controlCharacters } from "../../../src/text/controlCharacters.ts";
@@ -254,8 +254,7 @@ function numbersSent({ body }: ForeignReply): number[] {
 
 function checkRefusal(input: string): void {
   const { status, headers, body } = readForeignReply(input);
-  const date = headers.get("date");
-  const refusal = readRefusal({ status, body, date, retryAfter: headers.get("retry-after") }, now);
+  const refusal = readRefusal({ status, body, headers: { get: (name) => headers.get(name) ?? null } }, now);
   if (status < 400) assert(refusal === undefined, "a good reply is no refusal");
   if (status === 429) assert(refusal !== undefined, "every 429 is a refusal");
   const told = readRefusalObject(body, now);
@@ -273,7 +272,7 @@ function checkRefusal(input: string): void {
   }
   if (refusal === undefined) return;
   if (refusal.scope === "free-day") {
-    const served = Date.parse(date ?? "");
+    const served = Date.parse(headers.get("date") ?? "");
     const allowed = [
       Number.isNaN(served) ? secondsToReset(now) : secondsToReset(served),
       Number(headers.get("retry-after")),

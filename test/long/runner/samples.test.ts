@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureChromium } from "../../../scripts/chromium.ts";
 import { sayToStandardError } from "../../../scripts/say.ts";
-import type { InputValues } from "../../../src/contract/inputs.ts";
+import type { InputValues } from "../../../src/contract/pipelines.ts";
 import { formatProblem } from "../../../src/pipeline/mistakes/problem.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
 import type { Pipeline } from "../../../src/pipeline/pipeline.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
-import { utcDay } from "../../../src/contract/day.ts";
+import { utcDay } from "../../../src/contract/limits.ts";
 import { touchRun } from "../../../src/service/store/runChanges.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 import { until } from "../../until.ts";

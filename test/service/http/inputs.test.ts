@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are the pipeline's.
 import assert from "node:assert/strict";
-import type { InputValues } from "../../../src/contract/inputs.ts";
+import type { InputValues } from "../../../src/contract/pipelines.ts";
 import type { RunStep } from "../../../src/contract/run.ts";
 import { setValues } from "../../../src/service/store/ranPipelines.ts";
 import { putSteps } from "../../../src/service/store/runs.ts";

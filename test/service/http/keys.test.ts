@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Role } from "../../../src/contract/roles.ts";
+import type { Role } from "../../../src/contract/keys.ts";
 import { toWire } from "../../../src/contract/wire.ts";
 import { readConnection } from "../../../src/machine/connectionFile.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readConnection } from "../../../src/machine/connectionFile.ts";
-import { isStopped, setStopped } from "../../../src/machine/stoppedFile.ts";
+import { isStopped, readConnection, setStopped } from "../../../src/machine/connectionFile.ts";
 import { isAlive } from "../../isAlive.ts";
 import { until } from "../../until.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { utcDay } from "../../../../src/contract/day.ts";
 import { PipelineError } from "../../../../src/contract/errors.ts";
+import { utcDay } from "../../../../src/contract/limits.ts";
 import type { ServedRun } from "../../../../src/contract/run.ts";
 import { onBoth } from "../../../service/onBoth.ts";
 import { type AskedStart, hasStarted, type StartedCore } from "../../../service/startedCore.ts";
