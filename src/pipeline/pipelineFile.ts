@@ -111,7 +111,6 @@ export const wholeFileSchema = z.strictObject({
 
 const knownFields = new Set(fieldNames(wholeFileSchema));
 
-/** Whether any part of a pipeline file has a field of this name. */
 export function isField(name: string): boolean {
   return knownFields.has(name);
 }

@@ -51,7 +51,6 @@ export function readResources(
   return resources;
 }
 
-/** Reads a resource of a known type. */
 export function stepReader(
   { name, type, entry }: Omit<Exclude<Resource, { kind: "typeless" }>, "kind" | "readStep">,
   path: Path,

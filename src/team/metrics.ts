@@ -11,7 +11,6 @@ interface Measured {
 /** The buckets of the histograms, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** The metrics of a server, for Prometheus. */
 export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #durations = {
@@ -25,7 +24,6 @@ export class ServerMetrics {
     ),
   };
 
-  /** Measures a server from now on. */
   begin({ db, pool, admission }: Measured): void {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge("pipeline_runs_waiters", "Start requests that this server holds", () => admission.waiting);

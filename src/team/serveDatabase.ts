@@ -48,7 +48,6 @@ export interface ServeDatabaseOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** A server that answers. */
 export interface ServingDatabase {
   readonly url: string;
   /** Turns all waiters away, so that they ask another server; ends the open replies, and closes the database. */

@@ -24,7 +24,6 @@ export interface Suggestion {
   readonly goesOn?: boolean;
 }
 
-/** A text as a snippet writes it. */
 export function escapeSnippet(text: string): string {
   return text.replace(/[\\$}]/g, "\\$&");
 }

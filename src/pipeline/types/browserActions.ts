@@ -80,7 +80,6 @@ export function readAction(file: ActionFile, at: Path, reading: StepReading): Ac
   return { kind: file.click ? "click" : file.check ? "check" : "uncheck", target };
 }
 
-/** Reads elements that are expected. */
 export function readSeenElements(
   file: SeenElementsFile,
   path: Path,

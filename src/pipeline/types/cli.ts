@@ -29,7 +29,6 @@ import { type ReadResource, resourceType } from "./resourceType.ts";
 
 const environment = z.record(variableName, words);
 
-/** The shells of a text's lines. */
 const shells = ["bash", "sh"] as const;
 const shell = z.enum(shells, "expected bash or sh");
 const shellText = { bounds: "`bash` or `sh`", values: [...shells] };

@@ -27,7 +27,6 @@ export const resourceTypes: Readonly<Record<ResourceTypeName, ResourceType<Step>
 /** A step of any type, resolved against its resource and ready to run. */
 export type Step = HttpStep | SqlStep | BrowserStep | CliStep;
 
-/** The type of this name. @returns undefined when there is none. */
 export function findResourceType(name: unknown): ResourceType<Step> | undefined {
   const known = resourceTypeNames.find((type) => type === name);
   return known && resourceTypes[known];

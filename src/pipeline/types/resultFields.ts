@@ -1,6 +1,5 @@
 type Fields = Readonly<Record<string, string>>;
 
-/** What the result of every step has, and what that is. */
 export const everyResultField: Fields = {
   outcome: "How the step ended: `succeeded`, `failed` or `skipped`.",
   time: "How long the step took, in seconds.",

@@ -11,7 +11,6 @@ import { onPath } from "../step/stepEnvironment.ts";
 export interface Command {
   readonly file: string;
   readonly words: readonly string[];
-  /** Whether `file` is a line for the system's shell. */
   readonly isLine: boolean;
   /** The program's `argv[0]`, where it isn't the file's name. */
   readonly name?: string;
@@ -67,7 +66,6 @@ async function scriptCommand(
   return { file: program, words: others, isLine: false };
 }
 
-/** Where a command begins. */
 const begins = /(?:^|[\n;&|({!]|\b(?:if|elif|while|until|then|do|else)\s)[ \t]*/.source;
 /**
  * What people write for bash and Debian's `sh` takes for something else: `[[ … ]]`, `[ a == b ]`, `((…))`, `source` and

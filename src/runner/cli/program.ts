@@ -57,7 +57,6 @@ export async function endAfterTimeout(
 const everyMilliseconds = 50;
 const lookMilliseconds = 2000;
 
-/** One thing that shows that a program is ready. */
 interface Sign {
   /** What to say when another program shows the sign already: `port 8080 is open`. */
   readonly ofAnother: string;

@@ -23,7 +23,6 @@ export type SqlOutcome =
 
 /** What differs between databases where statements are run: a session, by the library for it. One call at a time. */
 export interface Session {
-  /** The statements that begin a transaction. */
   readonly begins: readonly string[];
   /** Runs a statement that controls a transaction. @throws what the database says of it. */
   control(text: string): Promise<unknown>;

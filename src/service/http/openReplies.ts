@@ -13,7 +13,6 @@ type Outgoing = HttpBindings["outgoing"];
 /** An event stream may end after any event, JSON lines only when complete. */
 export type LiveType = "text/event-stream" | "application/x-ndjson";
 
-/** A reply that is not finished. */
 export class OpenReply {
   readonly outgoing: Outgoing;
   /** The key that it is for; undefined until the request is authenticated, and where no key is needed. */

@@ -94,7 +94,6 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
   ranPipelineRoutes(endpoints, deps);
 }
 
-/** The pipeline files of runs as they ran, and what changed in them. */
 function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
   endpoints.add(
     {

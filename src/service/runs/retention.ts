@@ -58,7 +58,6 @@ export function sweepHourly(deps: SweepDeps & { readonly clock: Clock }): () => 
 interface SweepDeps {
   readonly db: Database;
   readonly writer: Writer;
-  /** The data folder. */
   readonly folder: string;
   readonly retention: Retention;
   readonly log: Log;

@@ -8,7 +8,6 @@ import { type LogReader, type LogStore, type LogTail, type OpenArtifact, tailByt
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
 
 interface RunLogsDeps {
-  /** The data folder. */
   readonly folder: string;
   readonly log: Log;
   readonly now: () => number;

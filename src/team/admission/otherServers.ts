@@ -104,7 +104,6 @@ async function endRun(
   bus.emit(orgId, { kind: "org" });
 }
 
-/** The tickets of a server's waiters in the queue. */
 async function queuedTickets(db: Database, holder: string): Promise<ReadonlySet<string>> {
   const rows = await db.selectFrom("waiters").select("ticket").where("holder", "=", holder).execute();
   return new Set(rows.map(({ ticket }) => ticket));

@@ -154,7 +154,6 @@ async function moveRun({ db, writer, store, stopping }: MoveDeps, runId: string)
   });
 }
 
-/** The artifacts that a run lists. */
 export function listedFiles(db: Database, runId: string) {
   return db.selectFrom("artifacts").select("file").where("run_id", "=", runId).execute();
 }
