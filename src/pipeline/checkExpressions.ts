@@ -1,5 +1,4 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: braces as pipeline files write them.
-
 import { references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression } from "./expression/parseExpression.ts";
@@ -17,10 +16,15 @@ import { hasExpression, onlyPiece, splitText } from "./file/textPieces.ts";
 import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { LikelySecrets } from "./likelySecrets.ts";
-import { handedOn, nothingFilledIn, placeholderIn } from "./mistakes/foreignWords.ts";
+import {
+  handedOn,
+  nothingFilledIn,
+  type Placeholder,
+  placeholderIn,
+  variableOf,
+} from "./mistakes/foreignWords.ts";
 import { quoted } from "./mistakes/problem.ts";
 import { inQuotes } from "./mistakes/slip.ts";
-import { unfilled } from "./placeholders.ts";
 import { behindShell, byVariable, byWith, isJson, type Place, placeOf } from "./textPlaces.ts";
 import { inResult, resultFields } from "./types/resultFields.ts";
 
@@ -252,4 +256,32 @@ function problemOfText(problem: string, instead: string | undefined): string {
   return /^there is no (?!.*did you mean)/.test(problem)
     ? `${problem}; write \`$\${{\` for \`\${{\` itself`
     : problem;
+}
+
+type FilledPlace = Exclude<Place, { kind: "fixed" }>;
+
+/** The message about a placeholder, with what to write instead. */
+function unfilled(found: Placeholder, place: FilledPlace, names: KnownNames): string {
+  const way = (place.kind === "text" ? place.instead : undefined) ?? wayToWrite(found, place, names);
+  return `\`${quoted(found.written)}\` isn't filled in here: ${way}`;
+}
+
+function wayToWrite(
+  { written, name, byDefault }: Placeholder,
+  { kind, contexts }: FilledPlace,
+  names: KnownNames,
+): string {
+  const asWritten = (expression: string) =>
+    kind === "text" ? `\`\${{ ${expression} }}\`` : `\`${expression}\``;
+  // runn writes `steps` too, with `res` for a reply.
+  const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(written);
+  if (isOurs) return `write ${asWritten(quoted(written.slice(2, -2).trim()))}`;
+  const variable = `env.${quoted(variableOf(name))}`;
+  const ofEnv =
+    byDefault === undefined ? variable : `default(${variable}, '${quoted(byDefault.replaceAll("'", "''"))}')`;
+  const ofInputs = asWritten(`inputs.${quoted(name)}`);
+  if (names.inputs.has(name)) return `write ${ofInputs}`;
+  const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(ofEnv)];
+  if (contexts.includes("steps")) ways.push(`${asWritten("steps.<id>…")} for what an earlier step gave`);
+  return `write ${new Intl.ListFormat("en", { type: "disjunction" }).format(ways)}`;
 }

@@ -1,8 +1,8 @@
 import type { InputValue } from "../contract/inputs.ts";
 import type { Plan } from "./file/values.ts";
 import type { Place, Problem } from "./mistakes/problem.ts";
-import type { ResourceTypeName } from "./types/resourceTypeNames.ts";
 import type { Step } from "./types/resourceTypes.ts";
+import type { ResourceTypeName } from "./types/resultFields.ts";
 
 export const inputTypes = ["text", "number", "boolean"] as const;
 

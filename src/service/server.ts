@@ -294,7 +294,7 @@ async function startJobs(
       onChecked: () => keepPublished(folder, connection),
     }),
     emitAtMidnight(clock, bus),
-    watchRevokedKeys({ db, clock, replies, log }),
+    watchRevokedKeys({ db, clock, log }, replies),
     watchLimits({ db, clock, bus, admission, log }),
     sweepHourly({ db, writer, folder, clock, log, retention: { ...defaultRetention, ...retention } }),
   ];

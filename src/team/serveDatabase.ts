@@ -13,8 +13,7 @@ import { listen } from "../service/lifecycle/connection.ts";
 import { emitAtMidnight } from "../service/lifecycle/orgChanges.ts";
 import { DefinitionParser } from "./definitionParser.ts";
 import { operationRoutes } from "./http/operationRoutes.ts";
-import { runnerRoutes } from "./http/runnerRoutes.ts";
-import { snapshotRoutes } from "./http/snapshotRoutes.ts";
+import { runnerRoutes, snapshotRoutes } from "./http/runnerRoutes.ts";
 import { asUnavailable } from "./http/unavailable.ts";
 import { ServerMetrics } from "./metrics.ts";
 import { openSharedCore, type SharedCore } from "./sharedCore.ts";
@@ -165,7 +164,7 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   const { db, writer, clock, bus, log } = core;
   const { retentionDays, store, metrics } = own;
   const stopMidnight = emitAtMidnight(clock, bus);
-  const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
+  const stopRevoking = watchRevokedKeys(core, replies);
   let isFailing = false;
   const sweeping = repeat(clock, sweepMilliseconds, async () => {
     try {

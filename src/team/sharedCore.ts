@@ -2,8 +2,7 @@ import type pg from "pg";
 import type { Clock } from "../machine/clock.ts";
 import type { Log } from "../machine/log.ts";
 import { idMaker, type MakeId } from "../service/store/ids.ts";
-import type { Database } from "../service/store/tables.ts";
-import type { Writer } from "../service/store/writer.ts";
+import type { StoreDeps } from "../service/store/storeDeps.ts";
 import { followOtherServers } from "./admission/otherServers.ts";
 import { PostgresAdmission } from "./admission/postgresAdmission.ts";
 import { SharedAdmission, type SharedAdmissionDeps } from "./admission/sharedAdmission.ts";
@@ -27,12 +26,8 @@ export interface SharedCoreDeps {
 }
 
 /** The service below HTTP on PostgreSQL, one of any number of servers on the same database. */
-export interface SharedCore {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
+export interface SharedCore extends Omit<StoreDeps, "bus"> {
   readonly bus: PostgresBus;
-  readonly log: Log;
   readonly pool: pg.Pool;
   readonly makeId: MakeId;
   readonly admission: SharedAdmission;

@@ -1,6 +1,6 @@
 import type { Span } from "../mistakes/problem.ts";
-import { resourceTypeNames } from "../types/resourceTypeNames.ts";
 import { resourceTypes } from "../types/resourceTypes.ts";
+import { resourceTypeNames } from "../types/resultFields.ts";
 import type { Caret } from "./caret.ts";
 import { fieldsOf } from "./members.ts";
 import { fieldTextAt, isStepList, type Shape, stepAt } from "./shape.ts";

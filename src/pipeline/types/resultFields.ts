@@ -49,3 +49,7 @@ export const ownResultFields: Fields = own;
 export function inResult(path: string): string {
   return path.startsWith("[") ? `this${path}` : `this.${path}`;
 }
+
+/** The resource types; the service has no others (contract: "Limits"). */
+export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;
+export type ResourceTypeName = (typeof resourceTypeNames)[number];

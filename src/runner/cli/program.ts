@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { anySignal } from "../../machine/anySignal.ts";
 import { problemOfPort, problemOfReadyAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation } from "../../pipeline/file/expectation.ts";
-import type { Background } from "../../pipeline/types/cliBackground.ts";
+import type { Background } from "../../pipeline/types/cli.ts";
 import { duration } from "../../text/time.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
 import type { CommandOutput, ExpectedOutput } from "./commandOutput.ts";

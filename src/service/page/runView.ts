@@ -24,11 +24,11 @@ import {
   messageView,
   starterView,
   statusView,
+  timelineView,
   timeView,
   tookView,
   valuesView,
 } from "./runParts.ts";
-import { timelineView } from "./timelineView.ts";
 
 interface RunFacts {
   readonly run: ServedRun;

@@ -3,8 +3,15 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
-import { LineReader, tailOf } from "./lineReader.ts";
-import { type LogReader, type LogStore, type LogTail, type OpenArtifact, tailBytes } from "./logStore.ts";
+import {
+  LineReader,
+  type LogReader,
+  type LogStore,
+  type LogTail,
+  type OpenArtifact,
+  tailBytes,
+  tailOf,
+} from "./logStore.ts";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
 
 interface RunLogsDeps {

@@ -2,18 +2,13 @@ import { sql } from "kysely";
 import { dayMilliseconds } from "../../contract/day.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import { repeat } from "../../machine/bell.ts";
-import type { Clock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import type { StoreDeps } from "../../service/store/storeDeps.ts";
 import type { Database } from "../../service/store/tables.ts";
-import type { Writer } from "../../service/store/writer.ts";
 import { type ObjectStore, ObjectStoreError } from "./objectStore.ts";
 import { liveServers } from "./servers.ts";
 
-export interface MoveDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface MoveDeps extends Omit<StoreDeps, "bus"> {
   readonly store: ObjectStore;
   /** This start of the server. */
   readonly instance: string;
