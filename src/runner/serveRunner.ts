@@ -266,16 +266,11 @@ const pauses = { shortest: 10, longest: 250 } as const;
 /** A pause is at least this many times as long as the scan before it, which bounds the load; shorter if a scan is asked for. */
 const restFactor = { asked: 4, otherwise: 50 } as const;
 
-interface RepeatedScan extends Disposable {
-  /** Scans soon, since a process has started. */
-  look(): void;
-}
-
 /**
  * Calls `scan` repeatedly until it is disposed: soon after a process started, since a process that detaches usually does
  * so at once, then after pauses that double. Scans never overlap.
  */
-export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
+export function scanRepeatedly(scan: () => void | Promise<void>) {
   let timer: NodeJS.Timeout | undefined;
   let isScanning = false;
   let isAsked = false;
@@ -299,6 +294,7 @@ export function scanRepeatedly(scan: () => void | Promise<void>): RepeatedScan {
     else plan(Math.max(pauseAfter, took * restFactor.otherwise), Math.min(pauseAfter * 2, pauses.longest));
   };
   return {
+    /** Scans soon, since a process has started. */
     look() {
       // A scan that is asked for already isn't put off.
       const isComing = isScanning || isAsked;

@@ -1,12 +1,5 @@
-import type pg from "pg";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Database } from "../service/store/tables.ts";
-
-interface Measured {
-  readonly db: Database;
-  readonly pool: pg.Pool;
-  readonly admission: { readonly waiting: number };
-}
+import type { SharedCore } from "./sharedCore.ts";
 
 /** The buckets of the histograms, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -24,7 +17,7 @@ export class ServerMetrics {
     ),
   };
 
-  begin({ db, pool, admission }: Measured): void {
+  begin({ db, pool, admission }: Pick<SharedCore, "db" | "pool" | "admission">): void {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge("pipeline_runs_waiters", "Start requests that this server holds", () => admission.waiting);
     this.#gauge("pipeline_runs_active", "Active runs, of every server", async () => {

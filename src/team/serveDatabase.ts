@@ -1,18 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
+import { PipelineError } from "../contract/errors.ts";
 import { snapshotSeconds } from "../contract/service.ts";
 import { repeat } from "../machine/bell.ts";
 import type { Clock } from "../machine/clock.ts";
 import type { Log } from "../machine/log.ts";
 import { createApp } from "../service/app.ts";
+import type { Endpoints } from "../service/http/endpoints.ts";
 import { connectionLimits, createHttpServer } from "../service/http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "../service/http/openReplies.ts";
 import { OrgEvents } from "../service/http/orgEvents.ts";
+import { reply, unavailable } from "../service/http/reply.ts";
 import { listen } from "../service/lifecycle/connection.ts";
 import { emitAtMidnight } from "../service/lifecycle/orgChanges.ts";
 import { DefinitionParser } from "./definitionParser.ts";
-import { operationRoutes } from "./http/operationRoutes.ts";
 import { runnerRoutes, snapshotRoutes } from "./http/runnerRoutes.ts";
 import { asUnavailable } from "./http/unavailable.ts";
 import { ServerMetrics } from "./metrics.ts";
@@ -106,15 +108,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
       addRoutes: (endpoints) => {
         snapshotRoutes(endpoints, core);
         runnerRoutes(endpoints, { ...core, stopping: stopping.signal });
-        operationRoutes(endpoints, {
-          ...core,
-          stopping: stopping.signal,
-          checkDatabase: async () => {
-            if (!core.bus.isListening) throw new Error("the other servers are not heard");
-            await sql`select 1`.execute(db);
-          },
-          metrics: () => metrics.text(),
-        });
+        operationRoutes(endpoints, core, metrics, stopping.signal);
       },
     },
   });
@@ -192,6 +186,58 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
     await removing.stop();
     await stopMoving?.();
   };
+}
+
+/** What operators of a service for many machines ask: whether it can answer, and its metrics. */
+function operationRoutes(
+  endpoints: Endpoints,
+  { bus, db }: SharedCore,
+  metrics: ServerMetrics,
+  stopping: AbortSignal,
+): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/readyz",
+      summary: "Says whether this server can answer from its database",
+      access: "open",
+      reply: { description: "It can.", json: "Health" },
+    },
+    async () => {
+      if (stopping.aborted) throw unavailable("This server is about to end.");
+      const isThere = sql`select 1`.execute(db).then(
+        () => true,
+        () => false,
+      );
+      if (!bus.isListening || !(await isThere))
+        throw unavailable("The database is out of reach, or tells nothing of other servers.");
+      return reply({ ok: true });
+    },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/metrics",
+      summary: "Counts and durations as Prometheus text; answered on loopback only",
+      access: "open",
+      reply: { description: "The metrics.", text: ["text/plain"] },
+    },
+    async (context) => {
+      const { remoteAddress = "" } = context.env.incoming.socket;
+      // A balancer on this machine asks on behalf of others.
+      const isForwarded = ["forwarded", "x-forwarded-for"].some(
+        (name) => context.req.header(name) !== undefined,
+      );
+      if (isForwarded || !/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) {
+        throw new PipelineError("forbidden", "Metrics are shown on the server's own machine only.", {
+          next: "Ask on 127.0.0.1, where an agent of your monitoring runs.",
+        });
+      }
+      return new Response(await metrics.text(), {
+        headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+      });
+    },
+  );
 }
 
 /** Names the database without its password, wherever the URL has its host, port and name. */

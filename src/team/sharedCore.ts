@@ -1,6 +1,5 @@
 import type pg from "pg";
 import type { Clock } from "../machine/clock.ts";
-import type { Log } from "../machine/log.ts";
 import { idMaker, type MakeId } from "../service/store/ids.ts";
 import type { StoreDeps } from "../service/store/storeDeps.ts";
 import { followOtherServers } from "./admission/otherServers.ts";
@@ -9,19 +8,12 @@ import { SharedAdmission, type SharedAdmissionDeps } from "./admission/sharedAdm
 import { RemoteRuns } from "./runs/remoteRuns.ts";
 import { databaseClock } from "./store/databaseClock.ts";
 import { openPostgres, unusable } from "./store/openPostgres.ts";
-import { PostgresBus } from "./store/postgresBus.ts";
+import { type BusDeps, PostgresBus } from "./store/postgresBus.ts";
 import { PostgresWriter } from "./store/postgresWriter.ts";
 
-export interface SharedCoreDeps {
-  /** The database's `postgres://` URL. */
-  readonly url: string;
-  readonly log: Log;
+export interface SharedCoreDeps extends Omit<BusDeps, "db" | "clock"> {
   /** The database's clock where none is given. */
   readonly clock?: Clock | undefined;
-  /** Identifies this start of the server. */
-  readonly instance: string;
-  /** The object store that this server names. */
-  readonly objectStore?: string | undefined;
   readonly observe?: SharedAdmissionDeps["observe"];
 }
 

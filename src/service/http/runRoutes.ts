@@ -32,8 +32,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
         json: "RunList",
       },
     },
-    async (context) => {
-      const { orgId, keyId } = context.get("caller");
+    async (context, { caller: { orgId, keyId } }) => {
       const {
         actor,
         limit = 20,
@@ -63,7 +62,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "The run.", json: "Run" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) => reply(await requestedRun(db, context.get("caller"), runId)),
+    async (_, { caller, params: { id: runId } }) => reply(await requestedRun(db, caller, runId)),
   );
 
   endpoints.add(
@@ -78,8 +77,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "The run's status now.", json: "CancelReply" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) => {
-      const caller = context.get("caller");
+    async (_, { caller, params: { id: runId } }) => {
       if (isActive(await requestedRun(db, caller, runId))) {
         await runs.cancel(caller.orgId, runId, caller.keyId);
         recover(runId);
@@ -106,8 +104,8 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
       reply: { description: "The files.", json: "RanPipeline" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) =>
-      reply(await requestedPipeline(db, await requestedRun(db, context.get("caller"), runId))),
+    async (_, { caller, params: { id: runId } }) =>
+      reply(await requestedPipeline(db, await requestedRun(db, caller, runId))),
   );
 
   endpoints.add(
@@ -122,10 +120,8 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
       reply: { description: "The changes.", json: "Changes" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) => {
-      const caller = context.get("caller");
-      return reply(await readChanges(db, caller.orgId, await requestedRun(db, caller, runId)));
-    },
+    async (_, { caller, params: { id: runId } }) =>
+      reply(await readChanges(db, caller.orgId, await requestedRun(db, caller, runId))),
   );
 }
 

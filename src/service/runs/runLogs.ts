@@ -161,16 +161,12 @@ async function readTail(file: string, until: number | undefined): Promise<LogTai
   return tailOf(buffer.subarray(0, bytesRead), start === 0);
 }
 
-/** Where a run's log and artifacts lie in the service's data folder; made when there is something to put there. */
-export interface RunFolder {
-  readonly path: string;
-  /** One JSON line per entry, see `contract/log.ts`. */
-  readonly log: string;
-  readonly artifacts: string;
-}
-
-/** @param runId one of the store's own, so that it is a plain name. */
-export function runFolder(dataFolder: string, runId: string): RunFolder {
+/**
+ * Where a run's log and artifacts lie in the service's data folder; made when there is something to put there. The log has one
+ * JSON line per entry, see `contract/log.ts`.
+ * @param runId one of the store's own, so that it is a plain name.
+ */
+export function runFolder(dataFolder: string, runId: string) {
   const path = join(runsFolder(dataFolder), runId);
   return { path, log: join(path, "log.ndjson"), artifacts: join(path, "artifacts") };
 }

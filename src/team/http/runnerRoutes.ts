@@ -74,8 +74,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       body: "WorkRequest",
       reply: { description: "The run.", json: "Work" },
     },
-    async (context, { params: { id }, body: { runs: known } }) => {
-      const caller = context.get("caller");
+    async (context, { caller, params: { id }, body: { runs: known } }) => {
       const runnerId = readRunnerId(id);
       const orgId = await orgOf(db, caller.orgId);
       const taken = await queues.take(
@@ -101,8 +100,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       body: "Heartbeat",
       reply: { description: "What to end.", json: "HeartbeatReply" },
     },
-    async (context, { params: { id }, body }) => {
-      const { keyId } = context.get("caller");
+    async (context, { caller: { keyId }, params: { id }, body }) => {
       const runner = { keyId, runnerId: readRunnerId(id) };
       const milliseconds = holdMilliseconds(context, longestHold.heartbeat);
       return reply(await renewed(deps, runner, body.runs, milliseconds, context.get("open").left));
@@ -137,8 +135,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       reply: { status: 204, description: "They are taken in, now or by an earlier request." },
       errors: ["conflict"],
     },
-    async (context, { params: { id: runId }, body: { runnerId, first, messages } }) => {
-      const { keyId } = context.get("caller");
+    async (_, { caller: { keyId }, params: { id: runId }, body: { runnerId, first, messages } }) => {
       await runs.takeIn({ keyId, runnerId }, runId, first, messages);
       return new Response(null, { status: 204 });
     },
@@ -155,8 +152,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       reply: { status: 204, description: "It is kept." },
       errors: ["conflict"],
     },
-    async (context, { params: { id: runId, file } }) => {
-      const { keyId } = context.get("caller");
+    async (context, { caller: { keyId }, params: { id: runId, file } }) => {
       const { runnerId } = requestQuery(context, ofRunner, []);
       const runner = { keyId, runnerId };
       // A body is held in memory only for a runner that may send it.
@@ -181,8 +177,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       reply: { description: "A gzipped tar.", bytes: ["application/gzip"] },
       errors: ["conflict", "not-found"],
     },
-    async (context, { params: { id: runId } }) => {
-      const { keyId } = context.get("caller");
+    async (context, { caller: { keyId }, params: { id: runId } }) => {
       const { runnerId } = requestQuery(context, ofRunner, []);
       const runner = { keyId, runnerId };
       const name = await writer.write(async (tx) => {
@@ -253,8 +248,8 @@ export function snapshotRoutes(
       reply: { description: "It has.", json: "Snapshot" },
       errors: ["not-found"],
     },
-    async (context, { params: { digest } }) => {
-      const bytes = await keepSnapshot(db, { orgId: context.get("caller").orgId, digest }, clock.now());
+    async (_, { caller: { orgId }, params: { digest } }) => {
+      const bytes = await keepSnapshot(db, { orgId, digest }, clock.now());
       if (bytes === undefined) throw new PipelineError("not-found", "The service has no such snapshot yet.");
       return reply({ digest, bytes });
     },
@@ -269,7 +264,7 @@ export function snapshotRoutes(
       params,
       reply: { description: "The service has it.", json: "Snapshot" },
     },
-    async (context, { params: { digest } }) => {
+    async (context, { caller: { orgId }, params: { digest } }) => {
       const length = Number(context.env.incoming.headers["content-length"] ?? Number.NaN);
       if (Number.isNaN(length)) {
         throw new PipelineError("invalid-request", "The request doesn't say how long its body is.", {
@@ -277,7 +272,6 @@ export function snapshotRoutes(
         });
       }
       const content = { length, pieces: bodyPieces(context, largestSnapshot) };
-      const { orgId } = context.get("caller");
       await putSnapshot({ db, writer }, { orgId, digest }, content, clock.now());
       return reply({ digest, bytes: content.length });
     },
