@@ -93,10 +93,6 @@ function unquoted(lines: string): string {
   });
 }
 
-function isForBash(lines: string): boolean {
-  return forBash.test(lines) || forBashUnquoted.test(unquoted(lines));
-}
-
 /**
  * The command of lines that name no shell. Lines for bash are run by it, where it is installed. A pipe fails with any of its
  * programs; where `sh` has no `pipefail`, as on Debian, `bash` runs such lines under the name `sh`.
@@ -105,7 +101,8 @@ function systemCommand(lines: string, { environment, platform }: StepContext): C
   const hasPipe = /[^|]\|[^|]|\bpipefail\b/.test(lines);
   const words = [...(hasPipe ? strict : plain), lines];
   const bash = onPath("bash", environment, platform);
-  if (bash !== undefined && isForBash(lines)) return { file: bash, words, isLine: false };
+  const isForBash = forBash.test(lines) || forBashUnquoted.test(unquoted(lines));
+  if (bash !== undefined && isForBash) return { file: bash, words, isLine: false };
   const options = { stdio: "ignore", env: environment } as const;
   if (!hasPipe || spawnSync(system.file, [...strict, ":"], options).status === 0) return { ...system, words };
   return bash === undefined
