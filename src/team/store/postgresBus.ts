@@ -2,7 +2,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import * as z from "zod/mini";
-import { readJson } from "../../contract/wire.ts";
 import { repeat } from "../../machine/bell.ts";
 import { type Clock, systemClock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
@@ -177,11 +176,10 @@ export class PostgresBus extends EventBus {
     this.#connection?.end();
   }
 
-  /** Anyone who may connect to the database can send anything. */
   #hear(payload = ""): void {
-    const ring = readJson(ringSchema, payload);
-    if (ring === undefined) return;
-    const { org, ...said } = ring;
+    const parsed = ringSchema.safeParse(jsonOf(payload));
+    if (!parsed.success) return;
+    const { org, ...said } = parsed.data;
     const event: TeamEvent = said;
     if (event.kind === "org" || event.kind === "run") this.emitHere(org, event);
     for (const listener of this.#toAll) listener(org, event);
@@ -199,6 +197,15 @@ interface Connection {
   /** Stops the heartbeats. Resolves once the last one is written. */
   stopBeating(): Promise<void>;
   end(): void;
+}
+
+/** Anyone who may connect to the database can send anything. @returns undefined for what isn't JSON. */
+function jsonOf(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The events between servers: changes, and that a run's log has grown, a runner may take a run, or a run is to be stopped. */
