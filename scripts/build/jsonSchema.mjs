@@ -3,7 +3,7 @@ import { posix } from "node:path";
 
 /** Writes the JSON Schema of the pipeline file, for editors. @returns the files that were made. */
 export function buildPipelineSchema(outdir) {
-  const source = "../../src/pipeline/pipelineJsonSchema.ts";
+  const source = "../../src/pipeline/pipelineFile.ts";
   return buildJsonSchema(outdir, { source, name: "pipelineJsonSchema", file: "pipeline.schema.json" });
 }
 

@@ -22,12 +22,13 @@ import {
   handedOnIn,
   insteadOfHandingOn,
   nothingFilledIn,
+  type Placeholder,
   placeholderIn,
+  variableOf,
   variableOfPath,
 } from "./mistakes/foreignWords.ts";
 import { quoted } from "./mistakes/problem.ts";
 import { inQuotes } from "./mistakes/slip.ts";
-import { unfilled } from "./placeholders.ts";
 import { behindShell, byVariable, byWith, isAddress, isJson, type Place, placeOf } from "./textPlaces.ts";
 import { inResult, resultFields } from "./types/resultFields.ts";
 
@@ -269,4 +270,32 @@ function problemOfText(problem: string, instead: string | undefined): string {
   return /^there is no (?!.*did you mean)/.test(problem)
     ? `${problem}; write \`$\${{\` for \`\${{\` itself`
     : problem;
+}
+
+type FilledPlace = Exclude<Place, { kind: "fixed" }>;
+
+/** The message about a placeholder, with what to write instead. */
+function unfilled(found: Placeholder, place: FilledPlace, names: KnownNames): string {
+  const way = (place.kind === "text" ? place.instead : undefined) ?? wayToWrite(found, place, names);
+  return `\`${quoted(found.written)}\` isn't filled in here: ${way}`;
+}
+
+function wayToWrite(
+  { written, name, byDefault }: Placeholder,
+  { kind, contexts }: FilledPlace,
+  names: KnownNames,
+): string {
+  const asWritten = (expression: string) =>
+    kind === "text" ? `\`\${{ ${expression} }}\`` : `\`${expression}\``;
+  // runn writes `steps` too, with `res` for a reply.
+  const isOurs = new RegExp(`^\\{\\{\\s*(?:${contexts.join("|")})\\.(?!.*\\.res\\b)`).test(written);
+  if (isOurs) return `write ${asWritten(quoted(written.slice(2, -2).trim()))}`;
+  const variable = `env.${quoted(variableOf(name))}`;
+  const ofEnv =
+    byDefault === undefined ? variable : `default(${variable}, '${quoted(byDefault.replaceAll("'", "''"))}')`;
+  const ofInputs = asWritten(`inputs.${quoted(name)}`);
+  if (names.inputs.has(name)) return `write ${ofInputs}`;
+  const ways = [...(variableOf(name) === name ? [] : [ofInputs]), asWritten(ofEnv)];
+  if (contexts.includes("steps")) ways.push(`${asWritten("steps.<id>…")} for what an earlier step gave`);
+  return `write ${new Intl.ListFormat("en", { type: "disjunction" }).format(ways)}`;
 }

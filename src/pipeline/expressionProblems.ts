@@ -12,7 +12,6 @@ import {
   runFields,
 } from "./types/resultFields.ts";
 
-/** What is wrong in an expression, and where. */
 export interface Found {
   readonly at: number;
   readonly problem: string;

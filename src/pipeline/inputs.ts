@@ -103,7 +103,8 @@ export function requireInputs(
 ): InputValues {
   const read = readInputs(inputs, given);
   if (read.kind === "valid") return read.values;
-  const lines = [...read.missing.map(missingText), ...read.problems];
+  const missing = read.missing.map((input) => `${code(input.name)} is missing: ${inputMeaning(input)}`);
+  const lines = [...missing, ...read.problems];
   const [example] = read.missing;
   const word = example === undefined ? "" : `, such as \`--input ${example.name}=${exampleOf(example)}\``;
   throw new PipelineError(
@@ -113,10 +114,6 @@ export function requireInputs(
       next: `Give each by \`--input <name>=<value>\`${word}; over HTTP, in \`inputs\`.`,
     },
   );
-}
-
-function missingText(input: DeclaredInput): string {
-  return `${code(input.name)} is missing: ${inputMeaning(input)}`;
 }
 
 /** What an input can be and what it is for: `eu or us. Whose prices are used`. */

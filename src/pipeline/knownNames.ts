@@ -3,8 +3,8 @@ import type { ProblemList } from "./file/problemList.ts";
 import { quoted } from "./mistakes/problem.ts";
 import type { PartFiles } from "./partFiles.ts";
 import type { Input } from "./pipeline.ts";
-import type { ResourceTypeName } from "./types/resourceTypeNames.ts";
 import { findResourceType } from "./types/resourceTypes.ts";
+import type { ResourceTypeName } from "./types/resultFields.ts";
 
 /** A step as expressions know it, even if it is invalid otherwise. */
 export interface KnownStep {

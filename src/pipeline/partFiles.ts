@@ -10,7 +10,6 @@ export type ReadPart = (
   | { readonly kind: "unreadable"; readonly problem: string }
   | undefined;
 
-/** A file that is read as a part. */
 export type PartFile =
   | {
       readonly kind: "file";

@@ -1,8 +1,8 @@
 import type { InputValue } from "../contract/pipelines.ts";
 import type { Plan } from "./file/values.ts";
 import type { Place, Problem } from "./mistakes/problem.ts";
-import type { ResourceTypeName } from "./types/resourceTypeNames.ts";
 import type { Step } from "./types/resourceTypes.ts";
+import type { ResourceTypeName } from "./types/resultFields.ts";
 
 export const inputTypes = ["text", "number", "boolean"] as const;
 
@@ -87,4 +87,14 @@ const longestName = 200;
 /** Whether a text can be a tag, or the name of a pipeline or a resource: at most 200 letters, digits, `.`, `_` and `-`. */
 export function isName(text: string): boolean {
   return text.length <= longestName && namePattern.test(text);
+}
+
+/** Whether a step starts a program that goes on after it. */
+export function startsInBackground(step: Step): boolean {
+  return (step.type === "cli" && step.background !== undefined) || startsByAmpersand(step);
+}
+
+/** Whether its line for the shell starts one, by an `&`. */
+export function startsByAmpersand(step: Step): boolean {
+  return step.type === "cli" && [step.run].flat().some((text) => /(?<![&|>\\])&(?=\s|\)|$)/.test(text));
 }

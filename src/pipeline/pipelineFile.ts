@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { timeLimit } from "../contract/limits.ts";
 import { inputsFileSchema } from "./declaredInputs.ts";
-import { field, fieldNames, needed, noneByDefault } from "./file/fieldTexts.ts";
+import { describeField, field, fieldNames, needed, noneByDefault, textOf } from "./file/fieldTexts.ts";
 import { duration, id, nonEmpty, variableName } from "./file/values.ts";
 import { isName } from "./pipeline.ts";
 import { includeFileSchema } from "./readSteps.ts";
@@ -111,7 +111,21 @@ export const wholeFileSchema = z.strictObject({
 
 const knownFields = new Set(fieldNames(wholeFileSchema));
 
-/** Whether any part of a pipeline file has a field of this name. */
 export function isField(name: string): boolean {
   return knownFields.has(name);
+}
+
+/**
+ * The JSON Schema for completing and checking pipeline files in any editor. It is less strict than the parser. Its
+ * descriptions are those that the extension shows.
+ */
+export function pipelineJsonSchema(): unknown {
+  const schema = z.toJSONSchema(wholeFileSchema, {
+    io: "input",
+    override: ({ zodSchema, jsonSchema }) => {
+      const text = textOf(zodSchema);
+      if (text !== undefined) jsonSchema.description = describeField(text);
+    },
+  });
+  return { ...schema, title: "A pipeline of Pipeline Runs" };
 }

@@ -5,8 +5,8 @@ import { foreignType } from "./mistakes/foreignWords.ts";
 import { nearestName, quoted } from "./mistakes/problem.ts";
 import { isName } from "./pipeline.ts";
 import type { ReadStep, ResourceType } from "./types/resourceType.ts";
-import { resourceTypeNames } from "./types/resourceTypeNames.ts";
 import { findResourceType, type Step } from "./types/resourceTypes.ts";
+import { resourceTypeNames } from "./types/resultFields.ts";
 
 /**
  * A resource of the file. An invalid one is included, so that steps aren't reported for using it; if its type is known,
@@ -51,7 +51,6 @@ export function readResources(
   return resources;
 }
 
-/** Reads a resource of a known type. */
 export function stepReader(
   { name, type, entry }: Omit<Exclude<Resource, { kind: "typeless" }>, "kind" | "readStep">,
   path: Path,

@@ -14,7 +14,6 @@ import type { Input, Part, Pipeline } from "./pipeline.ts";
 import { type Resource, readResources, stepReader } from "./readResources.ts";
 import { resourceTypes, type Step } from "./types/resourceTypes.ts";
 
-/** A step that is a part, as the file writes it. */
 export const includeFileSchema = z.strictObject({
   ...everyControl,
   name: field(nonEmpty, { meaning: "What the part is called wherever it is shown.", byDefault: "its path" }),
@@ -30,7 +29,6 @@ export const includeFileSchema = z.strictObject({
 });
 
 const deepestInclude = 5;
-/** The most steps that the parts of a file have together. */
 const mostPartSteps = 500;
 
 const anyField: Readonly<Record<string, z.ZodMiniOptional<z.ZodMiniUnknown>>> = Object.fromEntries(
@@ -77,7 +75,6 @@ export class PlannedSteps {
     this.#files = files;
   }
 
-  /** Reads `steps` and `finally` of the file itself. */
   readFile(value: Readonly<Record<string, unknown>>, reading: StepsReading): void {
     this.#readAll(value["steps"], ["steps"], reading, this.steps);
     this.#readAll(value["finally"], ["finally"], reading, this.cleanup);

@@ -20,6 +20,6 @@ if (process.argv[2] === sqliteArgument) {
   for (const job of jobs) runs.push(await dryRun(job));
   process.stdout.write(JSON.stringify(runs), () => process.exit(0));
 } else {
-  const { serveRun } = await import("./serveRun.ts");
+  const { serveRun } = await import("./serveRunner.ts");
   await serveRun(import.meta.filename);
 }

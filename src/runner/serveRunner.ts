@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { readEnvFile } from "../project/envFile.ts";
+import { preparePipes } from "./cli/openOutputs.ts";
 import type { Message } from "./launch/messages.ts";
 import {
   type CleanupOrder,
@@ -13,8 +14,8 @@ import {
 } from "./launch/protocol.ts";
 import { endProcesses } from "./processes/endProcesses.ts";
 import { newTraces, type ProcessTable, type RunTraces } from "./processes/processTable.ts";
-import { scanRepeatedly } from "./processes/scanRepeatedly.ts";
 import { removeScratch } from "./processes/scratchFolder.ts";
+import { processTable } from "./processes/systemProcesses.ts";
 import { RunOutput } from "./step/runOutput.ts";
 import { SharedResources } from "./step/stepContext.ts";
 import { nodeOnPath, stepEnvironment, variable } from "./step/stepEnvironment.ts";
@@ -239,4 +240,70 @@ class Deadline {
     // After a suspension, timers fire before the pipe is read, which may hold a newer life sign.
     else this.#timer = setTimeout(() => setImmediate(() => this.#check()), rest).unref();
   }
+}
+
+/** Serves the run whose job arrives on standard input, then ends this process. @param programPath the program that it runs. */
+export async function serveRun(programPath: string): Promise<void> {
+  const ending = new AbortController();
+  let endsBy: NodeJS.Signals = "SIGKILL";
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      endsBy = signal;
+      ending.abort();
+    });
+  }
+  const pipes = preparePipes(process.platform);
+  await serveRunner(programPath, processTable(process.platform), ending.signal);
+  // If this process ended while the pipes are made, their files would be left behind.
+  await pipes;
+  // The empty write completes after every message. Then the process kills itself: `exit` may hang (nodejs/node#54918) and takes
+  // milliseconds, for which the next run would wait. After a signal it ends by the same one, which its service names.
+  process.stdout.write("", () => process.removeAllListeners(endsBy).kill(process.pid, endsBy));
+}
+
+/** The pauses between two scans, in milliseconds; longer only after a slow scan. */
+const pauses = { shortest: 10, longest: 250 } as const;
+/** A pause is at least this many times as long as the scan before it, which bounds the load; shorter if a scan is asked for. */
+const restFactor = { asked: 4, otherwise: 50 } as const;
+
+/**
+ * Calls `scan` repeatedly until it is disposed: soon after a process started, since a process that detaches usually does
+ * so at once, then after pauses that double. Scans never overlap.
+ */
+export function scanRepeatedly(scan: () => void | Promise<void>) {
+  let timer: NodeJS.Timeout | undefined;
+  let isScanning = false;
+  let isAsked = false;
+  let isOver = false;
+  const plan = (rest: number, pauseAfter: number): void => {
+    clearTimeout(timer);
+    if (!isOver) timer = setTimeout(() => void scanAndPlan(pauseAfter), rest).unref();
+  };
+  const scanAndPlan = async (pauseAfter: number): Promise<void> => {
+    isScanning = true;
+    isAsked = false;
+    const began = performance.now();
+    try {
+      await scan();
+    } catch {
+      // Ignored: the next scan makes up for it, and the end of the run reports lasting problems.
+    }
+    isScanning = false;
+    const took = performance.now() - began;
+    if (isAsked) plan(Math.max(pauses.shortest, took * restFactor.asked), pauses.shortest);
+    else plan(Math.max(pauseAfter, took * restFactor.otherwise), Math.min(pauseAfter * 2, pauses.longest));
+  };
+  return {
+    /** Scans soon, since a process has started. */
+    look() {
+      // A scan that is asked for already isn't put off.
+      const isComing = isScanning || isAsked;
+      isAsked = true;
+      if (!isComing) plan(pauses.shortest, pauses.shortest);
+    },
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
 }

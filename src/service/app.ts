@@ -1,5 +1,5 @@
-import { Hono } from "hono";
-import type { RouterRoute } from "hono/types";
+import { Hono, type HonoRequest } from "hono";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { PipelineError } from "../contract/errors.ts";
 import type { AppDeps } from "./http/appDeps.ts";
 import { artifactRoutes } from "./http/artifactRoutes.ts";
@@ -23,23 +23,24 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
 
   app.use(everyRequest(deps));
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: ({ req }, methods) => errorReply(wrongMethod(req, methods)),
+    }),
+  );
   app.onError((error, context) => {
     logFailure(deps.log, error, context);
     return errorReply(deps.added?.problemOf(error) ?? error);
   });
-  app.notFound((context) => {
-    const { method, path } = context.req;
-    const allowed = allowedMethods(app.routes, path);
-    throw allowed.length === 0
-      ? new PipelineError("not-found", `There is no ${method} ${path.slice(0, 200)} here.`, {
-          next: "GET /openapi.json lists what there is.",
-        })
-      : new HttpProblem(405, "invalid-request", {
-          message: `${path.slice(0, 200)} is not there for ${method}.`,
-          next: `It is for ${allowed.join(", ")}.`,
-          headers: { allow: allowed.join(", ") },
-        });
-  });
+  // Not thrown: hono then looks for other methods of the path.
+  app.notFound(({ req: { method, path } }) =>
+    errorReply(
+      new PipelineError("not-found", `There is no ${method} ${path.slice(0, 200)} here.`, {
+        next: "GET /openapi.json lists what there is.",
+      }),
+    ),
+  );
 
   const { pageFolder } = deps;
   if (pageFolder !== undefined) {
@@ -63,22 +64,11 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   return app;
 }
 
-/** The methods of a path. `:name` in a route stands for any one part. */
-function allowedMethods(routes: readonly Pick<RouterRoute, "method" | "path">[], path: string): string[] {
-  const methods = routes
-    .filter((route) => route.method !== "ALL" && matches(route.path, path))
-    .map(({ method }) => method);
-  // hono answers HEAD with the route of GET.
-  return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])))].sort();
-}
-
-function matches(pattern: string, path: string): boolean {
-  const parts = pattern.split("/");
-  const actual = path.split("/");
-  return (
-    parts.length === actual.length &&
-    parts.every((part, position) =>
-      part.startsWith(":") ? actual[position] !== "" : part === actual[position],
-    )
-  );
+function wrongMethod({ method, path }: HonoRequest, methods: readonly string[]): HttpProblem {
+  const allow = methods.toSorted().join(", ");
+  return new HttpProblem(405, "invalid-request", {
+    message: `${path.slice(0, 200)} is not there for ${method}.`,
+    next: `It is for ${allow}.`,
+    headers: { allow },
+  });
 }

@@ -1,5 +1,3 @@
-import type { Clock } from "../machine/clock.ts";
-import type { Log } from "../machine/log.ts";
 import { Admission } from "./admission/admission.ts";
 import { sweepWaiters } from "./admission/queue.ts";
 import { type RecoverDeps, recover, sweepActive } from "./admission/recovery.ts";
@@ -8,13 +6,10 @@ import { ActiveRuns, type ActiveRunsDeps } from "./runs/activeRuns.ts";
 import type { RunLogs } from "./runs/runLogs.ts";
 import { EventBus } from "./store/eventBus.ts";
 import { idMaker, type MakeId, newestIdTime } from "./store/ids.ts";
-import type { Database } from "./store/tables.ts";
-import { sqliteWriter, type Writer, type WriterDeps } from "./store/writer.ts";
+import type { StoreDeps } from "./store/storeDeps.ts";
+import { sqliteWriter, type WriterDeps } from "./store/writer.ts";
 
-export interface CoreDeps extends WriterDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface CoreDeps extends Omit<WriterDeps, "clock">, Pick<StoreDeps, "db" | "clock" | "log"> {
   /** Identifies this start of the service. */
   readonly instance: string;
   /** The value of the runs' field `runner`. */
@@ -26,11 +21,8 @@ export interface CoreDeps extends WriterDeps {
 }
 
 /** The service below HTTP: admission, the active runs, and the store of both. */
-export interface Core {
-  readonly db: Database;
-  readonly writer: Writer;
+export interface Core extends Pick<StoreDeps, "db" | "writer" | "bus"> {
   readonly makeId: MakeId;
-  readonly bus: EventBus;
   readonly admission: Admission;
   readonly runs: ActiveRuns;
   /** Called with a run that is being cancelled: if nobody holds it, only its recovery can end it. */

@@ -4,38 +4,31 @@ import { dataFolder, serviceLogFile } from "../machine/dataFolder.ts";
 import { boundedLog, lineLog, logLevel } from "../machine/log.ts";
 import { leaveNoCoreFiles } from "../machine/ownProcess.ts";
 import { retentionDaysOf } from "./runs/retention.ts";
-import { type Serving, serve } from "./server.ts";
+import { type ServeOptions, type Serving, serve } from "./server.ts";
 
 /** The seconds without faces and runs after which the service ends by itself. */
 const idleSeconds = 600;
 /** How long the earlier service may take to leave, and the pause between two checks, in milliseconds. */
 const leaving = { longest: 10_000, pause: 50 } as const;
 
-interface MachineProgram {
-  /** Undefined when run from its sources; it then counts as neither older nor newer. */
-  readonly version: string | undefined;
-  readonly runnerPath: string;
-  readonly pageFolder: string;
-}
-
 /**
  * The service as a face starts it: in the folder of `PIPELINE_DATA_DIR`, and on its last port where that is free. With
  * `--idle-exit` it ends after a while without faces. Exits with 0 when another process serves the folder; with
  * `--take-over`, to which that process has agreed, it first waits some seconds for that process to leave.
  */
-export async function serveMachine({ version, runnerPath, pageFolder }: MachineProgram): Promise<void> {
+export async function serveMachine(
+  program: Pick<ServeOptions, "version" | "runnerPath" | "pageFolder">,
+): Promise<void> {
   const folder = dataFolder(process.env);
   const log = lineLog(boundedLog(serviceLogFile(folder)), Date.now, logLevel(process.env));
   let days: number | undefined;
   const begin = () =>
     serve({
+      ...program,
       folder,
       port: "as-before",
-      runnerPath,
-      pageFolder,
       env: process.env,
       log,
-      version,
       ...(days === undefined ? {} : { retention: { days } }),
       idleSeconds: process.argv.includes("--idle-exit") ? idleSeconds : undefined,
     });

@@ -231,12 +231,6 @@ function heldUntil(published: Promise<void>, app: FetchingApp): FetchingApp {
   };
 }
 
-interface ProcessDeps {
-  readonly clock: Clock;
-  readonly processes: ProcessTable;
-  readonly runners: ReadyRunner;
-}
-
 /**
  * How much longer than a run's time limit its own process waits, in milliseconds, so that it ends the run by itself only where
  * this service can't, as when it is suspended.
@@ -246,7 +240,11 @@ const runnerPatience = 1_000;
 /** How runs get their processes, and how those of an earlier service are ended. */
 function runProcesses(
   { folder, launch, graceMilliseconds = 5_000 }: ServeOptions,
-  { clock, processes, runners }: ProcessDeps,
+  {
+    clock,
+    processes,
+    runners,
+  }: Pick<MachineParts, "clock" | "runners"> & { readonly processes: ProcessTable },
 ): Pick<CoreDeps, "launch" | "prepareRunner" | "endLeftovers"> {
   const now = () => new Date(clock.now());
   return {
@@ -293,7 +291,7 @@ async function startJobs(
       onChecked: () => keepPublished(folder, connection),
     }),
     emitAtMidnight(clock, bus),
-    watchRevokedKeys({ db, clock, replies, log }),
+    watchRevokedKeys({ db, clock, log }, replies),
     watchLimits({ db, clock, bus, admission, log }),
     sweepHourly({ db, writer, folder, clock, log, retention: { ...defaultRetention, ...retention } }),
   ];

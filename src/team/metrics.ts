@@ -1,17 +1,9 @@
-import type pg from "pg";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Database } from "../service/store/tables.ts";
-
-interface Measured {
-  readonly db: Database;
-  readonly pool: pg.Pool;
-  readonly admission: { readonly waiting: number };
-}
+import type { SharedCore } from "./sharedCore.ts";
 
 /** The buckets of the histograms, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** The metrics of a server, for Prometheus. */
 export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #durations = {
@@ -25,8 +17,7 @@ export class ServerMetrics {
     ),
   };
 
-  /** Measures a server from now on. */
-  begin({ db, pool, admission }: Measured): void {
+  begin({ db, pool, admission }: Pick<SharedCore, "db" | "pool" | "admission">): void {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge("pipeline_runs_waiters", "Start requests that this server holds", () => admission.waiting);
     this.#gauge("pipeline_runs_active", "Active runs, of every server", async () => {

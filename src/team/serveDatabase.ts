@@ -1,24 +1,25 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
+import { PipelineError } from "../contract/errors.ts";
 import { snapshotSeconds } from "../contract/service.ts";
 import { type Clock, repeat } from "../machine/clock.ts";
 import type { Log } from "../machine/log.ts";
 import { createApp } from "../service/app.ts";
+import type { Endpoints } from "../service/http/endpoints.ts";
 import { connectionLimits, createHttpServer } from "../service/http/httpServer.ts";
 import { OpenReplies, watchRevokedKeys } from "../service/http/openReplies.ts";
 import { OrgEvents } from "../service/http/orgEvents.ts";
+import { HttpProblem, reply, unavailable } from "../service/http/reply.ts";
 import { listen } from "../service/lifecycle/connection.ts";
 import { emitAtMidnight } from "../service/lifecycle/orgChanges.ts";
+import { OrgBusyError } from "./admission/orgTurns.ts";
 import { DefinitionParser } from "./definitionParser.ts";
-import { operationRoutes } from "./http/operationRoutes.ts";
-import { runnerRoutes } from "./http/runnerRoutes.ts";
-import { snapshotRoutes } from "./http/snapshotRoutes.ts";
-import { asUnavailable } from "./http/unavailable.ts";
+import { runnerRoutes, snapshotRoutes } from "./http/runnerRoutes.ts";
 import { ServerMetrics } from "./metrics.ts";
 import { openSharedCore, type SharedCore } from "./sharedCore.ts";
 import { keepMoving, type MoveDeps, secondsUnmoved, settleObjectStore } from "./store/movedFiles.ts";
-import { ObjectStore, type ObjectStoreSettings } from "./store/objectStore.ts";
+import { ObjectStore, ObjectStoreError, type ObjectStoreSettings } from "./store/objectStore.ts";
 import { connectionString } from "./store/openPostgres.ts";
 import { sweepServers } from "./store/servers.ts";
 import { storedLogs } from "./store/storedLogs.ts";
@@ -47,7 +48,6 @@ export interface ServeDatabaseOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** A server that answers. */
 export interface ServingDatabase {
   readonly url: string;
   /** Turns all waiters away, so that they ask another server; ends the open replies, and closes the database. */
@@ -107,15 +107,7 @@ export async function serveDatabase(options: ServeDatabaseOptions): Promise<Serv
       addRoutes: (endpoints) => {
         snapshotRoutes(endpoints, core);
         runnerRoutes(endpoints, { ...core, stopping: stopping.signal });
-        operationRoutes(endpoints, {
-          ...core,
-          stopping: stopping.signal,
-          checkDatabase: async () => {
-            if (!core.bus.isListening) throw new Error("the other servers are not heard");
-            await sql`select 1`.execute(db);
-          },
-          metrics: () => metrics.text(),
-        });
+        operationRoutes(endpoints, core, metrics, stopping.signal);
       },
     },
   });
@@ -165,7 +157,7 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   const { db, writer, clock, bus, log } = core;
   const { retentionDays, store, metrics } = own;
   const stopMidnight = emitAtMidnight(clock, bus);
-  const stopRevoking = watchRevokedKeys({ db, clock, replies, log });
+  const stopRevoking = watchRevokedKeys(core, replies);
   let isFailing = false;
   const sweeping = repeat(clock, sweepMilliseconds, async () => {
     try {
@@ -195,10 +187,95 @@ function startJobs(core: SharedCore, replies: OpenReplies, own: OwnJobs): () => 
   };
 }
 
+/** What operators of a service for many machines ask: whether it can answer, and its metrics. */
+function operationRoutes(
+  endpoints: Endpoints,
+  { bus, db }: SharedCore,
+  metrics: ServerMetrics,
+  stopping: AbortSignal,
+): void {
+  endpoints.add(
+    {
+      method: "get",
+      path: "/readyz",
+      summary: "Says whether this server can answer from its database",
+      access: "open",
+      reply: { description: "It can.", json: "Health" },
+    },
+    async () => {
+      if (stopping.aborted) throw unavailable("This server is about to end.");
+      const isThere = sql`select 1`.execute(db).then(
+        () => true,
+        () => false,
+      );
+      if (!bus.isListening || !(await isThere))
+        throw unavailable("The database is out of reach, or tells nothing of other servers.");
+      return reply({ ok: true });
+    },
+  );
+  endpoints.add(
+    {
+      method: "get",
+      path: "/metrics",
+      summary: "Counts and durations as Prometheus text; answered on loopback only",
+      access: "open",
+      reply: { description: "The metrics.", text: ["text/plain"] },
+    },
+    async (context) => {
+      const { remoteAddress = "" } = context.env.incoming.socket;
+      // A balancer on this machine asks on behalf of others.
+      const isForwarded = ["forwarded", "x-forwarded-for"].some(
+        (name) => context.req.header(name) !== undefined,
+      );
+      if (isForwarded || !/^(127\.|::1$|::ffff:127\.)/.test(remoteAddress)) {
+        throw new PipelineError("forbidden", "Metrics are shown on the server's own machine only.", {
+          next: "Ask on 127.0.0.1, where an agent of your monitoring runs.",
+        });
+      }
+      return new Response(await metrics.text(), {
+        headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+      });
+    },
+  );
+}
+
 /** Names the database without its password, wherever the URL has its host, port and name. */
 export function dataNameOf(url: string): string {
   const { host, port, database } = new pg.Client(connectionString(url));
   // None where the URL has none: the page's cookie is named after this, and another name signs everybody out.
   const written = /:\d+([/?]|$)|[?&]port=/.test(url) ? `:${port}` : "";
   return `${host}${written}/${database}`;
+}
+
+/**
+ * The problem of a request that failed because the database or the object store is out of reach, the org has too many requests,
+ * or this server is about to end. None of these is the request's fault, and all pass.
+ * @param stopping the server's.
+ * @returns undefined for any other error.
+ */
+export function asUnavailable(error: unknown, stopping: AbortSignal): HttpProblem | undefined {
+  if (isDatabaseAway(error)) return unavailable("The database is out of reach.");
+  if (error instanceof pg.DatabaseError && tookTooLong.has(error.code ?? ""))
+    return unavailable("The database doesn't answer: its tables may be locked, or it has too much to do.");
+  if (error instanceof ObjectStoreError)
+    return unavailable("The object store with the logs and artifacts of ended runs is out of reach.");
+  if (error instanceof OrgBusyError) return unavailable("The org has too many requests at once.");
+  if (stopping.aborted && !(error instanceof HttpProblem)) return unavailable("This server is about to end.");
+  return undefined;
+}
+
+/** PostgreSQL's codes for a canceled statement, and for a lock that wasn't free in time. */
+const tookTooLong: ReadonlySet<string> = new Set(["57014", "55P03"]);
+
+/** What the system and PostgreSQL say of a connection that can't be made, is broken off, or leads to a standby. */
+const awayCodes =
+  /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P0[123]|25006|25P03|08\w{3}|53300)$/;
+/** What `pg` says of it where it gives no code. */
+const awayMessages = /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/;
+
+function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("code" in error && typeof error.code === "string" && awayCodes.test(error.code)) return true;
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
+  return awayMessages.test(error.message);
 }

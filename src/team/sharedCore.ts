@@ -1,38 +1,25 @@
 import type pg from "pg";
 import type { Clock } from "../machine/clock.ts";
-import type { Log } from "../machine/log.ts";
 import { idMaker, type MakeId } from "../service/store/ids.ts";
-import type { Database } from "../service/store/tables.ts";
-import type { Writer } from "../service/store/writer.ts";
+import type { StoreDeps } from "../service/store/storeDeps.ts";
 import { followOtherServers } from "./admission/otherServers.ts";
 import { PostgresAdmission } from "./admission/postgresAdmission.ts";
 import { SharedAdmission, type SharedAdmissionDeps } from "./admission/sharedAdmission.ts";
 import { RemoteRuns } from "./runs/remoteRuns.ts";
 import { databaseClock } from "./store/databaseClock.ts";
 import { openPostgres, unusable } from "./store/openPostgres.ts";
-import { PostgresBus } from "./store/postgresBus.ts";
+import { type BusDeps, PostgresBus } from "./store/postgresBus.ts";
 import { PostgresWriter } from "./store/postgresWriter.ts";
 
-export interface SharedCoreDeps {
-  /** The database's `postgres://` URL. */
-  readonly url: string;
-  readonly log: Log;
+export interface SharedCoreDeps extends Omit<BusDeps, "db" | "clock"> {
   /** The database's clock where none is given. */
   readonly clock?: Clock | undefined;
-  /** Identifies this start of the server. */
-  readonly instance: string;
-  /** The object store that this server names. */
-  readonly objectStore?: string | undefined;
   readonly observe?: SharedAdmissionDeps["observe"];
 }
 
 /** The service below HTTP on PostgreSQL, one of any number of servers on the same database. */
-export interface SharedCore {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
+export interface SharedCore extends Omit<StoreDeps, "bus"> {
   readonly bus: PostgresBus;
-  readonly log: Log;
   readonly pool: pg.Pool;
   readonly makeId: MakeId;
   readonly admission: SharedAdmission;

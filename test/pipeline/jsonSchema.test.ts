@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "yaml";
 import { parsePipeline } from "../../src/pipeline/parsePipeline.ts";
-import { pipelineJsonSchema } from "../../src/pipeline/pipelineJsonSchema.ts";
+import { pipelineJsonSchema } from "../../src/pipeline/pipelineFile.ts";
 import { shownPipelines } from "./shownPipelines.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -10,7 +10,7 @@ import {
 import { PostgresAdmission } from "../../src/team/admission/postgresAdmission.ts";
 import type { RemoteRuns } from "../../src/team/runs/remoteRuns.ts";
 import { openSharedCore, type SharedCore } from "../../src/team/sharedCore.ts";
-import { notify, payloadOf } from "../../src/team/store/notify.ts";
+import { notify, payloadOf } from "../../src/team/store/postgresBus.ts";
 import { aliveMilliseconds, sweepServers } from "../../src/team/store/servers.ts";
 import { shortenLeases, type TakenRun } from "../../src/team/store/work.ts";
 import { type LentDatabase, setDatabaseClock } from "../postgres/lentDatabases.ts";

@@ -12,7 +12,7 @@ import type { Database } from "../../src/service/store/tables.ts";
 import { parseDefinition } from "../../src/team/parseDefinition.ts";
 import { RemoteRuns } from "../../src/team/runs/remoteRuns.ts";
 import { openSharedCore } from "../../src/team/sharedCore.ts";
-import { channel } from "../../src/team/store/notify.ts";
+import { channel } from "../../src/team/store/postgresBus.ts";
 import { storedPipelines } from "../../src/team/store/storedPipelines.ts";
 import { endOverdue, launchRun } from "../../src/team/store/work.ts";
 import { FakeClock } from "../clock/fakeClock.ts";

@@ -127,7 +127,7 @@ export async function setOrg(
   const org = await db.transaction().execute(async (tx) => {
     const changed = await storedOrgs.setOrgLimits(tx, orgName, limits);
     if (database !== undefined) {
-      const { notify, payloadOf } = await import("../../team/store/notify.ts");
+      const { notify, payloadOf } = await import("../../team/store/postgresBus.ts");
       await notify(tx, [payloadOf(changed.orgId, { kind: "org" })]);
     }
     return changed;

@@ -3,6 +3,8 @@ import { runCommand } from "../../contract/refusal.ts";
 import { failureInReason, type Run, type RunStep, startedBy } from "../../contract/run.ts";
 import { type Html, marked } from "../../service/page/layout.ts";
 import {
+  barsView,
+  lengthView,
   lineView,
   messageView,
   statusView,
@@ -11,7 +13,6 @@ import {
   tookView,
   valuesView,
 } from "../../service/page/runParts.ts";
-import { barsView, lengthView } from "../../service/page/timelineView.ts";
 import { counted } from "../../text/counted.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes, timelineOf } from "../../text/timeline.ts";

@@ -4,8 +4,8 @@ import { scriptItems } from "../knownNames.ts";
 import { quoted, type Span } from "../mistakes/problem.ts";
 import type { ReadPart } from "../partFiles.ts";
 import { type Input, inputTypes, type ParsedPipeline, type Pipeline } from "../pipeline.ts";
-import type { ResourceTypeName } from "../types/resourceTypeNames.ts";
 import { findResourceType } from "../types/resourceTypes.ts";
+import type { ResourceTypeName } from "../types/resultFields.ts";
 import {
   type Entry,
   entriesOf,

@@ -3,8 +3,8 @@ import { definition, type FieldText, needed, textOf, typeText } from "../file/fi
 import { everyStep } from "../file/values.ts";
 import { wholeFileSchema } from "../pipelineFile.ts";
 import { includeFileSchema } from "../readSteps.ts";
-import { type ResourceTypeName, resourceTypeNames } from "../types/resourceTypeNames.ts";
 import { findResourceType, resourceTypes } from "../types/resourceTypes.ts";
+import { type ResourceTypeName, resourceTypeNames } from "../types/resultFields.ts";
 import { inputText } from "./members.ts";
 import { type Outline, type OutlinedStep, stepLists } from "./outline.ts";
 import { type Crumb, type Tree, textValueOf } from "./tree.ts";

@@ -1,6 +1,6 @@
 import type { Span } from "../mistakes/problem.ts";
-import { resourceTypeNames } from "../types/resourceTypeNames.ts";
 import { resourceTypes } from "../types/resourceTypes.ts";
+import { resourceTypeNames } from "../types/resultFields.ts";
 import type { Caret } from "./caret.ts";
 import { fieldsOf } from "./members.ts";
 import { fieldTextAt, isStepList, type Shape, stepAt } from "./shape.ts";
@@ -24,7 +24,6 @@ export interface Suggestion {
   readonly goesOn?: boolean;
 }
 
-/** A text as a snippet writes it. */
 export function escapeSnippet(text: string): string {
   return text.replace(/[\\$}]/g, "\\$&");
 }

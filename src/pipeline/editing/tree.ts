@@ -87,12 +87,10 @@ function spanOf(node: Node, text: string): Span {
   return { start, end: start + text.slice(start, written).trimEnd().length };
 }
 
-/** The entry of this name; undefined if there is none, or no map. */
 export function entryOf(tree: Tree | undefined, name: string): Entry | undefined {
   return tree?.kind === "map" ? tree.entries.find((entry) => entry.name.text === name) : undefined;
 }
 
-/** The text of the entry of this name; undefined if there is none. */
 export function textValueOf(tree: Tree | undefined, name: string): TextTree | undefined {
   const value = entryOf(tree, name)?.value;
   return value?.kind === "text" ? value : undefined;
@@ -116,7 +114,6 @@ export type Crumb =
   | { readonly kind: "entry"; readonly map: MapTree; readonly entry: Entry }
   | { readonly kind: "item"; readonly list: ListTree; readonly index: number };
 
-/** The names and indexes of the path. */
 export function pathTo(crumbs: readonly Crumb[]): readonly (string | number)[] {
   return crumbs.map((crumb) => (crumb.kind === "item" ? crumb.index : crumb.entry.name.text));
 }

@@ -36,7 +36,6 @@ export function isNumber(value: Json): value is number | bigint {
   return typeof value === "number" || typeof value === "bigint";
 }
 
-/** What kind of value it is, for a message. */
 export function kindOf(value: Json): string {
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "string") return "a text";

@@ -213,7 +213,6 @@ function hintOf({ field, entry, how }: ForeignWord, map: unknown): string {
   return entry === undefined ? `; did you mean \`${field}\`?` : `; write \`${entry}\``;
 }
 
-/** Whether a value is a map of the file: an object and not a list. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

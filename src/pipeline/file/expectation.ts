@@ -9,12 +9,10 @@ export function readStatus(written: string | number): StatusRange {
   return { from: hundred, to: hundred + 99 };
 }
 
-/** The range as the file writes it. */
 export function describeStatus({ from, to }: StatusRange): string {
   return from === to ? `${from}` : `${Math.floor(from / 100)}xx`;
 }
 
-/** The expectation, or the problem of an invalid regular expression. */
 type ReadExpectation =
   | { readonly kind: "valid"; readonly expectation: TextExpectation }
   | { readonly kind: "invalid"; readonly problem: string };

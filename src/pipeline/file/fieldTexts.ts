@@ -30,7 +30,6 @@ export function noneByDefault<T extends z.ZodMiniType>(schema: T, meaning: strin
   return field(schema, { meaning, byDefault: "none" });
 }
 
-/** A field that has to be there. */
 export function needed<T extends z.ZodMiniType>(schema: T, text: FieldText): T {
   // Other fields may have the same schema, with texts of their own.
   const own = schema.clone(schema.def);
@@ -58,7 +57,6 @@ function partsOf(schema: z.core.$ZodType): readonly (readonly [string | undefine
   }
 }
 
-/** The names of all fields of a schema, at any depth. */
 export function fieldNames(schema: z.core.$ZodType): readonly string[] {
   return partsOf(schema).flatMap(([name, part]) => [name ?? [], fieldNames(part)].flat());
 }
@@ -87,7 +85,6 @@ export function describeField({ meaning, byDefault, bounds }: FieldText): string
   return parts.join(" ");
 }
 
-/** A resource's `type`, whatever its type. */
 export const typeText: FieldText = {
   meaning: "What kind of thing the resource is; it decides what the steps that use it can do.",
   bounds: "`http`, `sql`, `browser`, or `cli`",

@@ -26,7 +26,6 @@ export function writtenText(value: Words, path: Path, source: YamlSource): strin
   return typeof value === "string" ? value : (source.written(path) ?? String(value));
 }
 
-/** A map of the file whose values are all texts. */
 export function readTexts(
   values: Readonly<Record<string, Words>> | undefined,
   path: Path,

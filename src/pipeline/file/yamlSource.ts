@@ -98,7 +98,6 @@ function shortened(
   return next;
 }
 
-/** A text as the library reads it. */
 type Reading = ReturnType<typeof read>;
 
 function read(text: string) {

@@ -86,7 +86,6 @@ export type PostgresAddress = { readonly kind: "postgres" } & Server<Parameter>;
 export type MysqlAddress = { readonly kind: "mysql" } & Server<(typeof tlsParameters)[number]>;
 export type ServerAddress = PostgresAddress | MysqlAddress;
 
-/** A parsed database address. */
 export type DatabaseAddress =
   | { readonly kind: "sqlite-memory" }
   | {

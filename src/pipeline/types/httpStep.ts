@@ -3,7 +3,6 @@ import type { Address, PlannedStep, StatusRange, TextExpectation, WrittenDigits 
 
 /** By their names in lower case; a list is sent as several headers. */
 type Headers = Readonly<Record<string, string | readonly string[]>>;
-/** The user and password of HTTP Basic. */
 export type Auth = { readonly user: string; readonly password: string } | undefined;
 /** Texts, and values of any type that expressions stand for. */
 type Fields = Readonly<Record<string, unknown>>;

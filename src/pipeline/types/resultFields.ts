@@ -3,7 +3,6 @@ type Fields = Readonly<Record<string, string>>;
 /** What an `outcome` can be. */
 export const outcomes = ["succeeded", "failed", "skipped"] as const;
 
-/** What the result of every step has, and what that is. */
 export const everyResultField: Fields = {
   outcome: "How the step ended: `succeeded`, `failed` or `skipped`.",
   time: "How long the step took, in seconds.",
@@ -53,3 +52,7 @@ export const ownResultFields: Fields = own;
 export function inResult(path: string): string {
   return path.startsWith("[") ? `this${path}` : `this.${path}`;
 }
+
+/** The resource types; the service has no others (contract: "Limits"). */
+export const resourceTypeNames = ["http", "sql", "browser", "cli"] as const;
+export type ResourceTypeName = (typeof resourceTypeNames)[number];

@@ -210,7 +210,6 @@ export interface SqlStep extends PlannedStep {
         readonly kind: "statements";
         /** At least one. */
         readonly statements: readonly Statement[];
-        /** Whether they run as one transaction. */
         readonly isTransaction: boolean;
       }
     /** A file of statements, against the project's folder. */

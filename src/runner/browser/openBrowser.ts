@@ -11,7 +11,6 @@ import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { DeadlineExceeded, type StepDeadline } from "./deadline.ts";
 import { type StartedBrowser, startBrowser } from "./startBrowser.ts";
 
-/** What a step uses a browser with. */
 export interface BrowserUse {
   readonly browser: OpenBrowser;
   readonly deadline: StepDeadline;
@@ -88,7 +87,6 @@ export class OpenBrowser implements AsyncDisposable {
     await tab.bringToFront();
   }
 
-  /** Gives this answer to the next dialog of this step. */
   answerNext(answer: DialogAnswer): void {
     this.#answers.push(answer);
   }

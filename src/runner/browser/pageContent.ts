@@ -95,7 +95,6 @@ export async function framesOf(page: Page, { frame }: ElementTarget): Promise<re
   return (await Promise.all(page.frames().map((parent) => framesIn(parent, frame)))).flat();
 }
 
-/** The titles and names of all frames of a page. */
 export async function frameNames(page: Page): Promise<readonly string[]> {
   const elements = await Promise.all(
     page.frames().map((parent) => parent.locator("css=iframe, frame").elementHandles()),

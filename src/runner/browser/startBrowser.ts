@@ -126,7 +126,6 @@ function describeLaunchProblem(path: string, error: unknown, mask: Mask): string
   return `${path} ended as soon as it was started: ${lastWords(message, mask)}`;
 }
 
-/** The last line of the browser's output. */
 function lastWords(message: string, mask: Mask): string {
   const lines = stripVTControlCharacters(message).split("\n");
   const written = lines.flatMap((line) => /\[pid=\d+\]\[(?:err|out)\] (.+)$/.exec(line)?.[1] ?? []);

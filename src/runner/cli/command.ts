@@ -11,7 +11,6 @@ import { onPath } from "../step/stepEnvironment.ts";
 export interface Command {
   readonly file: string;
   readonly words: readonly string[];
-  /** Whether `file` is a line for the system's shell. */
   readonly isLine: boolean;
   /** The program's `argv[0]`, where it isn't the file's name. */
   readonly name?: string;
@@ -67,7 +66,6 @@ async function scriptCommand(
   return { file: program, words: others, isLine: false };
 }
 
-/** Where a command begins. */
 const begins = /(?:^|[\n;&|({!]|\b(?:if|elif|while|until|then|do|else)\s)[ \t]*/.source;
 /**
  * What people write for bash and Debian's `sh` takes for something else: `[[ … ]]`, `[ a == b ]`, `((…))`, `source` and
@@ -95,10 +93,6 @@ function unquoted(lines: string): string {
   });
 }
 
-function isForBash(lines: string): boolean {
-  return forBash.test(lines) || forBashUnquoted.test(unquoted(lines));
-}
-
 /**
  * The command of lines that name no shell. Lines for bash are run by it, where it is installed. A pipe fails with any of its
  * programs; where `sh` has no `pipefail`, as on Debian, `bash` runs such lines under the name `sh`.
@@ -107,7 +101,8 @@ function systemCommand(lines: string, { environment, platform }: StepContext): C
   const hasPipe = /[^|]\|[^|]|\bpipefail\b/.test(lines);
   const words = [...(hasPipe ? strict : plain), lines];
   const bash = onPath("bash", environment, platform);
-  if (bash !== undefined && isForBash(lines)) return { file: bash, words, isLine: false };
+  const isForBash = forBash.test(lines) || forBashUnquoted.test(unquoted(lines));
+  if (bash !== undefined && isForBash) return { file: bash, words, isLine: false };
   const options = { stdio: "ignore", env: environment } as const;
   if (!hasPipe || spawnSync(system.file, [...strict, ":"], options).status === 0) return { ...system, words };
   return bash === undefined

@@ -138,7 +138,6 @@ interface PipeDeps {
   readonly expected: readonly ExpectedOutput[];
   /** Whether nothing is passed on before it is released. */
   readonly isHeld: boolean;
-  /** Takes the output as it is. */
   readonly keep: (text: string) => void;
 }
 

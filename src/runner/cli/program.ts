@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { anySignal } from "../../machine/clock.ts";
 import { problemOfPort, problemOfReadyAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation } from "../../pipeline/file/expectation.ts";
-import type { Background } from "../../pipeline/types/cliBackground.ts";
+import type { Background } from "../../pipeline/types/cli.ts";
 import { duration } from "../../text/time.ts";
 import { endPrograms } from "../processes/endProcesses.ts";
 import { loopback } from "../step/network.ts";
@@ -58,7 +58,6 @@ export async function endAfterTimeout(
 const everyMilliseconds = 50;
 const lookMilliseconds = 2000;
 
-/** One thing that shows that a program is ready. */
 interface Sign {
   /** What to say when another program shows the sign already: `port 8080 is open`. */
   readonly ofAnother: string;

@@ -154,7 +154,6 @@ function addressOf(whole: string, mask: Mask): string {
   return address.replace(/(?<=\/\/)[^/]*@/, "");
 }
 
-/** A request as it is logged. */
 function shown({ method, url }: HttpRequest, mask: Mask, whole = `${url.origin}${url.pathname}`) {
   const address = addressOf(whole, mask);
   return { address, line: `${method} ${address}${url.search === "" ? "" : "?…"}` };

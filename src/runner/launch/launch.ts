@@ -25,7 +25,6 @@ import {
 } from "./protocol.ts";
 import type { ReadyRunner, RunnerExit, RunnerProcess } from "./readyRunner.ts";
 
-/** A step as it is now. */
 export type LaunchedStep = RunStep & {
   readonly status: "running" | "succeeded" | "failed" | "stopped" | "lost" | "skipped" | "not-reached";
 };
@@ -63,7 +62,6 @@ export interface RunningJob {
   stop(cleanUpMilliseconds?: number): void;
 }
 
-/** A run in a process of its own whose lifetime can be extended. */
 export interface LaunchedRun extends RunningJob {
   /** Tells the run's process that it may live longer, see `RunnerJob.livesUntil`. */
   live(livesUntil: number): void;

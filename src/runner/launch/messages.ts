@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { commitSchema, ranPipelineSchema } from "../../contract/run.ts";
 import { passedOn } from "../../contract/runners.ts";
-import { resourceTypeNames } from "../../pipeline/types/resourceTypeNames.ts";
+import { resourceTypeNames } from "../../pipeline/types/resultFields.ts";
 
 /** The messages of a runner's process to the service. Not in `protocol.ts`, so that a runner needn't load the schemas. */
 

@@ -64,7 +64,6 @@ export interface RunnerJob {
   readonly startedAt?: string | undefined;
 }
 
-/** The job of a dry run. */
 export interface DryJob
   extends Pick<RunnerJob, "root" | "pipeline" | "inputs" | "project" | "fromStep" | "environment"> {
   /** Whether to connect to the hosts and databases that steps name. */

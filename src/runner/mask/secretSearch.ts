@@ -126,7 +126,6 @@ export class SecretSearch {
   }
 }
 
-/** The search in one text, with its budget. */
 class TextScan {
   readonly escaped: EscapedText;
   steps = 0;

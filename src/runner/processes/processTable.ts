@@ -34,7 +34,6 @@ export interface ProcessTable {
   readonly cgroups?: RunCgroups | undefined;
 }
 
-/** How the processes of a run are recognised. */
 export interface RunTraces {
   readonly runId: string;
   /** The runner's process, alive or not; undefined when it never started or isn't known. */
@@ -98,7 +97,6 @@ export interface ProcessEntry {
   readonly parent: number;
 }
 
-/** The processes that `isOurs` selects, with all their descendants. */
 export function withDescendants<Entry extends ProcessEntry>(
   entries: readonly Entry[],
   isOurs: (entry: Entry) => boolean,

@@ -10,7 +10,6 @@ import { codeOf, isMissing } from "../../project/systemErrors.ts";
 import { describeNetworkProblem, type Peer } from "../step/network.ts";
 import { StepFault } from "../step/stepContext.ts";
 
-/** A database's server, with the user. */
 export interface DatabaseServer extends Peer {
   readonly port: number;
   readonly user: string;

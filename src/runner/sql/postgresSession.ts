@@ -36,7 +36,6 @@ declare module "pg" {
 /** How often a server checks, during a statement, that its client is still connected. */
 const clientCheckMilliseconds = 2000;
 
-/** A session on a PostgreSQL server. */
 export class PostgresSession implements ServerSession {
   readonly begins = ["begin"];
   readonly #client: pg.Client;

@@ -141,11 +141,9 @@ function read(statement: StatementSync, bound: Bound, reader: RowReader): void {
   statement.setReadBigInts(true);
   reader.begin(statement.columns().map(({ name }) => name));
   statement.setReturnArrays(true);
-  for (const row of iterate(statement, bound)) reader.add(Object.values(row), sqliteToJson);
-}
-
-function iterate(statement: StatementSync, bound: Bound): Iterable<object> {
-  return bound.kind === "by-name" ? statement.iterate(bound.values) : statement.iterate(...bound.values);
+  const rows =
+    bound.kind === "by-name" ? statement.iterate(bound.values) : statement.iterate(...bound.values);
+  for (const row of rows) reader.add(Object.values(row), sqliteToJson);
 }
 
 function numberOf(database: DatabaseSync, query: string): number {

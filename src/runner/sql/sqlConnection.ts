@@ -56,7 +56,6 @@ export interface ServerSession extends Session {
   describeUnreachable(error: unknown): string;
 }
 
-/** A connection to a server, with its session. */
 export class ServerConnection extends SqlConnection {
   readonly #session: ServerSession;
   #running: Promise<unknown> | undefined;

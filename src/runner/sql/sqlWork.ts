@@ -1,15 +1,11 @@
 import type { SqlStep } from "../../pipeline/types/sql.ts";
 import { type ReadRows, RowReader } from "./rows.ts";
 
-export type Statement = Extract<SqlStep["work"], { kind: "statements" }>["statements"][number];
+type Statements = Extract<SqlStep["work"], { kind: "statements" }>;
+export type Statement = Statements["statements"][number];
 
 export type SqlWork =
-  | {
-      readonly kind: "statements";
-      readonly statements: readonly Statement[];
-      /** Whether they are one transaction: all or nothing. */
-      readonly isTransaction: boolean;
-    }
+  | Statements
   | {
       readonly kind: "script";
       /** What the file is called in messages. */
@@ -23,7 +19,6 @@ export type SqlOutcome =
 
 /** What differs between databases where statements are run: a session, by the library for it. One call at a time. */
 export interface Session {
-  /** The statements that begin a transaction. */
   readonly begins: readonly string[];
   /** Runs a statement that controls a transaction. @throws what the database says of it. */
   control(text: string): Promise<unknown>;
@@ -62,7 +57,7 @@ export function runWork(
 
 async function runStatements(
   session: Session,
-  { isTransaction, statements }: Extract<SqlWork, { kind: "statements" }>,
+  { isTransaction, statements }: Statements,
   note: (line: string) => void,
   isStopped: () => boolean,
 ): Promise<SqlOutcome> {

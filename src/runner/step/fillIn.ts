@@ -14,7 +14,6 @@ import { inResult } from "../../pipeline/types/resultFields.ts";
 import { unsetText } from "../../text/failureLines.ts";
 import { MB } from "./stepContext.ts";
 
-/** What expressions are filled in with. */
 export interface Filling {
   readonly variable: (name: string) => string | undefined;
   /** Where variables are set, for a message: "where the run was started". */

@@ -14,7 +14,6 @@ interface RunOutputDeps {
   readonly artifactsFolder: string;
 }
 
-/** The log and the artifacts of one step. */
 export interface StepOutputs {
   readonly log: StepLog;
   readonly saveArtifact: (artifact: NewArtifact) => void;

@@ -6,7 +6,6 @@ import type { RunnerJob } from "../launch/protocol.ts";
 import { runMarker } from "../processes/processTable.ts";
 import { makeScratch, scratchFolder } from "../processes/scratchFolder.ts";
 
-/** The environment without the variables that steps don't get. */
 export function withoutWithheld(env: Environment): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]): [string, string][] =>

@@ -9,7 +9,7 @@ import {
   writeJson,
 } from "../../pipeline/expression/value.ts";
 import type { Input } from "../../pipeline/pipeline.ts";
-import { startsInBackground } from "../../pipeline/startsInBackground.ts";
+import { startsInBackground } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { readEnvFile } from "../../project/envFile.ts";
 import { duration } from "../../text/time.ts";

@@ -49,7 +49,6 @@ export interface Performed {
   readonly result: Json;
 }
 
-/** The most items of `each`. */
 const mostItems = 1000;
 
 /** Runs a step: for each of its items, and again as its `retry` says. */

@@ -50,7 +50,6 @@ export async function openScopes(
   return { scopes, mask, isNeeded };
 }
 
-/** The context `run`. */
 export function runContext({ runId, pipeline, project, startedAt }: Job): JsonMap {
   return {
     id: runId,
@@ -61,7 +60,6 @@ export function runContext({ runId, pipeline, project, startedAt }: Job): JsonMa
 }
 
 interface ScopesDeps extends Pick<Filling, "variable" | "variablesAt"> {
-  /** The context `run`. */
   readonly run: JsonMap;
   /** Undefined for a pipeline that has none. */
   readonly expressions: Expressions | undefined;
@@ -123,7 +121,6 @@ export class Scopes {
   }
 }
 
-/** The scope of an expression. */
 export interface Place extends Filling {
   /** @returns why it isn't true. @throws ExpressionFault when it is neither true nor false. */
   readonly explain: (source: string) => string | undefined;

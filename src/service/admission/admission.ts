@@ -1,22 +1,14 @@
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
 import type { Runs } from "../runs/runs.ts";
-import type { EventBus } from "../store/eventBus.ts";
-import type { Database, Write } from "../store/tables.ts";
-import type { Writer } from "../store/writer.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
+import type { Write } from "../store/tables.ts";
 import type { Decision, DecisionDeps, Delivery } from "./decision.ts";
 import { type EnterOutcome, type EnterRequest, Waiter } from "./decision.ts";
 import { enter, expire, grantSlots, joinRepeated, type KeyedRequest } from "./grant.ts";
 import { type OrgQueue, readQueue, removeWaiter } from "./queue.ts";
 import { countSlots } from "./slots.ts";
 
-export interface AdmissionDeps extends DecisionDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly bus: EventBus;
-  readonly log: Log;
+export interface AdmissionDeps extends DecisionDeps, StoreDeps {
   readonly runs: Pick<Runs, "withdraw">;
 }
 

@@ -1,18 +1,12 @@
-import { type Clock, repeat } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
+import { repeat } from "../../machine/clock.ts";
 import type { ActiveRuns } from "../runs/activeRuns.ts";
 import type { RunLogs } from "../runs/runLogs.ts";
-import type { EventBus } from "../store/eventBus.ts";
 import { type ActiveRow, activeRows } from "../store/runChanges.ts";
 import { stopRun } from "../store/runs.ts";
-import type { Database } from "../store/tables.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
 import type { Admission } from "./admission.ts";
 
-export interface RecoverDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly bus: EventBus;
+export interface RecoverDeps extends StoreDeps {
   readonly logs: Pick<RunLogs, "mend">;
   /** Ends the remaining processes of a run; resolves when none is left. */
   readonly endLeftovers: (run: Pick<ActiveRow, "runId" | "runner">) => Promise<void>;

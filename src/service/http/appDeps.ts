@@ -1,25 +1,18 @@
 import type { PipelineError } from "../../contract/errors.ts";
 import type { Leaving, ServiceState } from "../../contract/service.ts";
-import type { Clock } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { LogStore } from "../runs/logStore.ts";
 import type { Pipelines } from "../runs/projectPipelines.ts";
 import type { Runs } from "../runs/runs.ts";
-import type { EventBus } from "../store/eventBus.ts";
 import type { MakeId } from "../store/ids.ts";
-import type { Database } from "../store/tables.ts";
-import type { Writer } from "../store/writer.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { EveryRequestDeps } from "./everyRequest.ts";
 import type { OrgEvents } from "./orgEvents.ts";
 import type { HttpProblem } from "./reply.ts";
 
 /** What the routes need. */
-export interface AppDeps extends EveryRequestDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly bus: EventBus;
+export interface AppDeps extends EveryRequestDeps, StoreDeps {
   readonly events: OrgEvents;
   readonly makeId: MakeId;
   readonly admission: Admission;

@@ -59,6 +59,8 @@ interface GoodReply {
 export type ReplyHeader = "Location" | "RateLimit" | "RateLimit-Policy";
 
 interface CheckedRequest<Path extends string, Body extends SchemaName> {
+  /** Whose key it has; undefined for an endpoint that needs none. */
+  readonly caller: Caller;
   readonly params: Readonly<Record<Params<Path>, string>>;
   readonly body: z.infer<(typeof schemas)[Body]>;
 }
@@ -83,13 +85,14 @@ export class Endpoints {
     const { access, body: schema } = endpoint;
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
     this.routes.on(endpoint.method.toUpperCase(), path, async (context) => {
-      requireAccess(access, context.get("caller"), this.#machineKeyId);
+      const caller = context.get("caller");
+      requireAccess(access, caller, this.#machineKeyId);
       const body =
         schema === undefined
           ? undefined
-          : await requestBody(context, schemas[schema], endpoint.bodyBytes?.(context.get("caller")));
+          : await requestBody(context, schemas[schema], endpoint.bodyBytes?.(caller));
       // The types come from the path and the schema.
-      return answer(context, { params: context.req.param(), body } as CheckedRequest<Path, Body>);
+      return answer(context, { caller, params: context.req.param(), body } as CheckedRequest<Path, Body>);
     });
   }
 }

@@ -149,11 +149,6 @@ const standingHeaders = {
 
 const standing = Object.entries(standingHeaders);
 
-interface EveryReplyDeps {
-  readonly clock: Pick<Clock, "now" | "after">;
-  readonly replies: Pick<OpenReplies, "stopping">;
-}
-
 /**
  * The replies of a server. Each has the standing headers, unless its route sets its own, and a `Date` by the service's
  * clock, which also counts the seconds to 00:00 UTC (contract: "Refusals and errors over HTTP").
@@ -161,7 +156,7 @@ interface EveryReplyDeps {
  * A reply that begins before the request's body was read is the last on its connection: the next request would have to
  * wait for the rest of that body.
  */
-function everyReply({ clock, replies }: EveryReplyDeps): typeof ServerResponse {
+function everyReply({ clock, replies }: Pick<HttpServerDeps, "clock" | "replies">): typeof ServerResponse {
   return class<Request extends IncomingMessage> extends ServerResponse<Request> {
     override writeHead(status: number, ...rest: readonly unknown[]): this {
       if (!this.headersSent) {

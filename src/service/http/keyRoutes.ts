@@ -17,8 +17,7 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
         json: "KeyList",
       },
     },
-    async (context) => {
-      const { orgId, keyId, role } = context.get("caller");
+    async (_, { caller: { orgId, keyId, role } }) => {
       const keys = await listKeys(db, mayManageKeys(role) ? { orgId } : { orgId, keyId });
       return reply({ keys: keys.map((key) => asKey(key, keyId)) });
     },
@@ -37,8 +36,7 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
         json: "NewKey",
       },
     },
-    async (context, { body: { role, name } }) => {
-      const { orgId } = context.get("caller");
+    async (_, { caller: { orgId }, body: { role, name } }) => {
       const { keyId, secret, createdAt } = await writer.write((tx) =>
         createKeyOf(tx, orgId, { role, name }, { now: clock.now, makeId }),
       );
@@ -58,8 +56,7 @@ export function keyRoutes(endpoints: Endpoints, { db, writer, clock, makeId, rep
       reply: { description: "The key as it is now.", json: "Key" },
       errors: ["not-found", "conflict"],
     },
-    async (context, { params: { id: keyId } }) => {
-      const { orgId, keyId: callers } = context.get("caller");
+    async (context, { caller: { orgId, keyId: callers }, params: { id: keyId } }) => {
       const key = await writer.write((tx) => revokeKey(tx, { keyId, orgId }, clock.now()));
       // Except this reply, when callers revoke their own key.
       replies.endRevoked(keyId, context.env.outgoing);

@@ -1,9 +1,8 @@
 import type { Context } from "hono";
 import { PipelineError } from "../../contract/errors.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
+import type { AppDeps } from "./appDeps.ts";
 import type { AppEnv } from "./everyRequest.ts";
-import type { LiveType, OpenReplies } from "./openReplies.ts";
+import type { LiveType } from "./openReplies.ts";
 
 /** How long a reply may be silent before a comment shows each end that the other is there, in milliseconds. */
 export const silenceMilliseconds = 15_000;
@@ -12,12 +11,6 @@ const stallMilliseconds = 60_000;
 
 /** The live replies that one key may have. Every face holds one or two, and this machine's faces share a key. */
 const mostPerKey = 100;
-
-export interface LiveDeps {
-  readonly clock: Pick<Clock, "after">;
-  readonly log: Log;
-  readonly replies: Pick<OpenReplies, "countLive">;
-}
 
 interface LiveReply {
   readonly contentType: LiveType;
@@ -31,7 +24,7 @@ interface LiveReply {
  */
 export function liveReply<Env extends AppEnv>(
   context: Context<Env>,
-  { clock, log, replies }: LiveDeps,
+  { clock, log, replies }: Pick<AppDeps, "clock" | "log" | "replies">,
   { contentType, pieces }: LiveReply,
 ): Response {
   // Otherwise nginx would hold pieces back until its buffers are full.

@@ -68,8 +68,7 @@ export function logRoutes(endpoints: Endpoints, deps: AppDeps): void {
       },
       errors: ["not-found", "conflict"],
     },
-    async (context, { params: { id: runId } }) => {
-      const caller = context.get("caller");
+    async (context, { caller, params: { id: runId } }) => {
       await requestedRun(deps.db, caller, runId);
       await refuseRemoved(deps.db, runId);
       const query = requestQuery(context, logQuerySchema, ["after"]);

@@ -2,17 +2,15 @@ import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { PipelineError } from "../../contract/errors.ts";
-import { type Clock, repeat } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
+import { repeat } from "../../machine/clock.ts";
 import { revokedAmong } from "../store/keys.ts";
-import type { Database } from "../store/tables.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
 
 type Outgoing = HttpBindings["outgoing"];
 
 /** An event stream may end after any event, JSON lines only when complete. */
 export type LiveType = "text/event-stream" | "application/x-ndjson";
 
-/** A reply that is not finished. */
 export class OpenReply {
   readonly outgoing: Outgoing;
   /** The key that it is for; undefined until the request is authenticated, and where no key is needed. */
@@ -148,18 +146,14 @@ export class OpenReplies {
  */
 const checkMilliseconds = 2_000;
 
-interface EndRevokedDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly replies: OpenReplies;
-  readonly log: Log;
-}
-
 /**
  * Ends the replies of keys that another process revokes.
  * @returns a function that stops it; resolves when nothing is under way.
  */
-export function watchRevokedKeys({ db, clock, replies, log }: EndRevokedDeps): () => Promise<void> {
+export function watchRevokedKeys(
+  { db, clock, log }: Pick<StoreDeps, "db" | "clock" | "log">,
+  replies: OpenReplies,
+): () => Promise<void> {
   const { stop } = repeat(clock, checkMilliseconds, async () => {
     const keyIds = replies.keysInUse();
     if (keyIds.length === 0) return;

@@ -1,15 +1,14 @@
 import type { Org } from "../../contract/org.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { toWire } from "../../contract/wire.ts";
-import { type Clock, repeat } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
+import { repeat } from "../../machine/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { OrgQueue } from "../admission/queue.ts";
-import type { BusEvent, EventBus } from "../store/eventBus.ts";
+import type { BusEvent } from "../store/eventBus.ts";
 import { readOrg } from "../store/orgs.ts";
 import { changedRuns, lastChanges } from "../store/runChanges.ts";
 import { readRun } from "../store/runs.ts";
-import type { Database } from "../store/tables.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
 
 /** The most runs that are read at once, since a stalled reader keeps their events in memory. */
 const batchSize = 10;
@@ -24,12 +23,8 @@ const orgsAtOnce = 100;
 /** How often the server looks for changes that no event announced, in milliseconds. */
 const checkMilliseconds = 15_000;
 
-export interface OrgEventsDeps {
-  readonly db: Database;
-  readonly clock: Pick<Clock, "now" | "after">;
-  readonly bus: EventBus;
+export interface OrgEventsDeps extends Pick<StoreDeps, "db" | "clock" | "bus" | "log"> {
   readonly admission: Pick<Admission, "queue">;
-  readonly log: Log;
 }
 
 export interface OrgReader {

@@ -28,9 +28,9 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
         headers: ["RateLimit", "RateLimit-Policy"],
       },
     },
-    async (context) => {
+    async (_, { caller }) => {
       const now = deps.clock.now();
-      const org = await readOrg(deps.db, context.get("caller"), now);
+      const org = await readOrg(deps.db, caller, now);
       return reply(org, 200, rateLimitHeaders(org, now));
     },
   );
@@ -52,8 +52,7 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "Server-sent events, without end.", text: ["text/event-stream"] },
       errors: ["conflict"],
     },
-    (context) => {
-      const { orgId, keyId: actor } = context.get("caller");
+    (context, { caller: { orgId, keyId: actor } }) => {
       const idempotencyKey = readIdempotencyKey(context.req.header("idempotency-key"));
       return liveReply(context, deps, {
         contentType: "text/event-stream",
@@ -72,11 +71,11 @@ export function orgRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "Server-sent events, without end.", text: ["text/event-stream"] },
       errors: ["conflict"],
     },
-    (context) => {
+    (context, { caller }) => {
       const lastEventId = context.req.header("last-event-id");
       return liveReply(context, deps, {
         contentType: "text/event-stream",
-        pieces: (signal) => eventPieces(context.get("caller"), lastEventId, deps, signal),
+        pieces: (signal) => eventPieces(caller, lastEventId, deps, signal),
       });
     },
   );

@@ -26,8 +26,7 @@ export function projectRoutes(
         json: "PipelineList",
       },
     },
-    async (context) => {
-      const { orgId } = context.get("caller");
+    async (context, { caller: { orgId } }) => {
       return reply({ pipelines: await pipelines.list(orgId, context.req.query("project")) });
     },
   );
@@ -41,7 +40,7 @@ export function projectRoutes(
       access: "every role",
       reply: { description: "The projects by name.", json: "ProjectList" },
     },
-    async (context) => reply({ projects: await listProjects(db, context.get("caller").orgId) }),
+    async (_, { caller }) => reply({ projects: await listProjects(db, caller.orgId) }),
   );
 
   endpoints.add(
@@ -57,7 +56,7 @@ export function projectRoutes(
       body: "ProjectRequest",
       reply: { description: "The project under the name that it now has.", json: "Project" },
     },
-    async (context, { params: { name }, body: { root } }) => {
+    async (_, { caller: { orgId }, params: { name }, body: { root } }) => {
       if (!projectNameSchema.safeParse(name).success || holdsSecret(name)) {
         throw new PipelineError(
           "invalid-request",
@@ -75,7 +74,6 @@ export function projectRoutes(
       }
       // Faces name a folder when somebody looks at its pipelines, and may run one next.
       prepare?.(undefined);
-      const { orgId } = context.get("caller");
       return reply(await putProject({ db, writer }, orgId, { name, root }, placeOf));
     },
   );
@@ -90,8 +88,7 @@ export function projectRoutes(
       reply: { description: "The project as it was.", json: "Project" },
       errors: ["not-found", "conflict"],
     },
-    async (context, { params: { name } }) => {
-      const { orgId } = context.get("caller");
+    async (_, { caller: { orgId }, params: { name } }) => {
       return reply(await writer.write((tx) => forgetProject(tx, orgId, name)));
     },
   );

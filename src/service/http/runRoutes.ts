@@ -31,8 +31,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
         json: "RunList",
       },
     },
-    async (context) => {
-      const { orgId, keyId } = context.get("caller");
+    async (context, { caller: { orgId, keyId } }) => {
       const {
         actor,
         limit = 20,
@@ -62,7 +61,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "The run.", json: "Run" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) => reply(await requestedRun(db, context.get("caller"), runId)),
+    async (_, { caller, params: { id: runId } }) => reply(await requestedRun(db, caller, runId)),
   );
 
   endpoints.add(
@@ -77,8 +76,7 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
       reply: { description: "The run's status now.", json: "CancelReply" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) => {
-      const caller = context.get("caller");
+    async (_, { caller, params: { id: runId } }) => {
       if (isActive(await requestedRun(db, caller, runId))) {
         await runs.cancel(caller.orgId, runId, caller.keyId);
         recover(runId);
@@ -93,7 +91,6 @@ export function runRoutes(endpoints: Endpoints, deps: AppDeps): void {
   ranPipelineRoutes(endpoints, deps);
 }
 
-/** The pipeline files of runs as they ran, and what changed in them. */
 function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
   endpoints.add(
     {
@@ -106,8 +103,8 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
       reply: { description: "The files.", json: "RanPipeline" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) =>
-      reply(await requestedPipeline(db, await requestedRun(db, context.get("caller"), runId))),
+    async (_, { caller, params: { id: runId } }) =>
+      reply(await requestedPipeline(db, await requestedRun(db, caller, runId))),
   );
 
   endpoints.add(
@@ -122,10 +119,8 @@ function ranPipelineRoutes(endpoints: Endpoints, { db }: AppDeps): void {
       reply: { description: "The changes.", json: "Changes" },
       errors: ["not-found"],
     },
-    async (context, { params: { id: runId } }) => {
-      const caller = context.get("caller");
-      return reply(await readChanges(db, caller.orgId, await requestedRun(db, caller, runId)));
-    },
+    async (_, { caller, params: { id: runId } }) =>
+      reply(await readChanges(db, caller.orgId, await requestedRun(db, caller, runId))),
   );
 }
 

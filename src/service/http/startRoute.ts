@@ -16,7 +16,6 @@ import { readAgent, readIdempotencyKey, readWait } from "./requestInput.ts";
 /** In bytes. A kernel usually gives a program at most 2 MiB of arguments and environment; as JSON, they are longer. */
 const largestStart = 4 * 1024 * 1024;
 
-/** Starting a run. */
 export function startRoute(endpoints: Endpoints, deps: AppDeps): void {
   endpoints.add(
     {

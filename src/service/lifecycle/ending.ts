@@ -89,7 +89,6 @@ export interface ShutdownDeps {
   };
   readonly server: Server;
   readonly replies: { stop(): void; finish(): Promise<void> };
-  /** Stops the service's background jobs. */
   readonly stopJobs: () => Promise<void>;
   readonly folder: string;
   readonly instance: string;

@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { utcDay } from "../../contract/limits.ts";
 import { type Clock, repeat } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { EventBus } from "../store/eventBus.ts";
 import { listOrgs, type OrgLimits } from "../store/orgs.ts";
-import type { Database } from "../store/tables.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
 
 /** How often the day and the limits are checked, in milliseconds. */
 const lookMilliseconds = 1_000;
@@ -30,12 +29,8 @@ export function emitAtMidnight(
   return stop;
 }
 
-interface WatchLimitsDeps {
-  readonly db: Database;
-  readonly clock: Clock;
-  readonly bus: EventBus;
+interface WatchLimitsDeps extends Pick<StoreDeps, "db" | "clock" | "bus" | "log"> {
   readonly admission: Pick<Admission, "review">;
-  readonly log: Log;
 }
 
 /**

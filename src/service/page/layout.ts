@@ -20,7 +20,6 @@ export interface PageParts {
   readonly now: number;
 }
 
-/** A complete page around its main part. */
 export async function layout(parts: PageParts, assets: Assets): Promise<string> {
   const icon = assets.address("icon.svg");
   const { title, main, reader, events, now } = parts;

@@ -90,7 +90,6 @@ function isDated({ from, to }: PageFilter): boolean {
   return from !== undefined || to !== undefined;
 }
 
-/** The address of a page of the runs that the filter shows. */
 export function addressOf(
   { isMine, ...fields }: PageFilter,
   place: Readonly<Record<string, string>>,

@@ -23,7 +23,6 @@ const mostActive = 100;
 /** How many lines of a log the page shows; a link leads to all of it. */
 const mostLines = 500;
 
-/** The list of runs, the page of one run, and what their buttons do. */
 export function runPageRoutes(deps: PageDeps): Hono<SignedIn> {
   const { db, clock, admission, logs, pipelines } = deps;
   const routes = new Hono<SignedIn>();

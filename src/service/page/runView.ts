@@ -24,21 +24,19 @@ import {
   messageView,
   starterView,
   statusView,
+  timelineView,
   timeView,
   tookView,
   valuesView,
 } from "./runParts.ts";
-import { timelineView } from "./timelineView.ts";
 
 interface RunFacts {
   readonly run: ServedRun;
   readonly caller: Caller;
   readonly now: number;
-  /** The end of its log. */
   readonly lines: readonly LogLine[];
   /** When its log and artifacts were removed, in milliseconds since 1970; undefined while they exist. */
   readonly removedAt: number | undefined;
-  /** See `stepToResumeAt`. */
   readonly resumeAt: ReturnType<typeof stepToResumeAt>;
   readonly hasPipeline: boolean;
   /** Undefined for a run that is active or has succeeded. */

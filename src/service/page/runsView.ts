@@ -178,7 +178,7 @@ function slotView(facts: SlotFacts): Html {
 <h2 id="slot-title">${org.limits.parallelRuns === 1 ? "The slot" : `${org.limits.parallelRuns} slots`}</h2>
 ${cancelMineView(mine.length, caller, back)}
 </div>
-${activeRuns.length === 0 ? html`<p class="nobody quiet">${freeText(org)}</p>` : holders(facts)}
+${activeRuns.length === 0 ? html`<p class="nobody quiet">${quotaLevel(org) === "used-up" ? "Free, but no run is left today." : "Free: a run can start now."}</p>` : holders(facts)}
 ${queueView(facts)}
 </section>`;
 }
@@ -201,10 +201,6 @@ function timeLeft(run: ServedRun, now: number): Html {
   if (run.status === "cancelling") return html`until its processes are gone`;
   const endsAt = Date.parse(run.createdAt) + run.timeLimitSeconds * 1000;
   return html`${leftView(endsAt, now)} left of ${duration(run.timeLimitSeconds * 1000)}`;
-}
-
-function freeText(org: Org): string {
-  return quotaLevel(org) === "used-up" ? "Free, but no run is left today." : "Free: a run can start now.";
 }
 
 /** How many start requests in the queue the page names. */

@@ -143,8 +143,7 @@ export function signInLinkRoute(endpoints: Endpoints, { writer, clock }: AppDeps
       access: "every role",
       reply: { status: 201, description: "The link.", json: "SignInLink" },
     },
-    async (context) => {
-      const { keyId } = context.get("caller");
+    async (context, { caller: { keyId } }) => {
       const { code, endsAt } = await writer.write((tx) => createSignInCode(tx, keyId, clock.now()));
       const url = new URL("/app/sign-in", ownOrigin(context));
       url.searchParams.set("code", code);

@@ -26,7 +26,6 @@ import { formTexts, type PageDeps, showPage } from "./pageRequest.ts";
 export interface StartTarget {
   readonly pipeline: string;
   readonly project: string;
-  /** The run that is repeated. */
   readonly run: ServedRun | undefined;
 }
 
@@ -40,7 +39,6 @@ interface StartFormFacts {
   readonly problem: { readonly message: string; readonly next: string } | undefined;
 }
 
-/** The prefix of the names of the form's fields that are inputs. */
 const fieldPrefix = "input.";
 
 /** The form that starts a pipeline with its inputs, which one can change. */
@@ -95,7 +93,6 @@ function controlView(input: DeclaredInput, value: InputValue | undefined, hasHin
   return html`<input ${same} value="${text}"${type === "number" ? html` inputmode="decimal"` : ""} autocomplete="off" spellcheck="false" autocapitalize="none">`;
 }
 
-/** The form of a start's inputs. */
 export async function askForInputs(
   context: Context<SignedIn>,
   target: StartTarget,

@@ -1,25 +1,18 @@
 import type { RunStep, ServedRun } from "../../contract/run.ts";
 import type { StopReason } from "../../contract/runners.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
 import type { LaunchDeps, RunningJob } from "../../runner/launch/launch.ts";
 import type { SavedArtifact } from "../../runner/launch/messages.ts";
 import { cleanupPart, RunLimit } from "../../runner/launch/runLimit.ts";
-import type { EventBus } from "../store/eventBus.ts";
 import { setValues } from "../store/ranPipelines.ts";
 import { setRunner, touchRun } from "../store/runChanges.ts";
 import { addArtifact } from "../store/runFiles.ts";
 import { markCancelling, putSteps, type RunEnd, removeRun, stopRun } from "../store/runs.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
 import type { Write } from "../store/tables.ts";
-import type { Writer } from "../store/writer.ts";
 import type { RunLogs } from "./runLogs.ts";
 import { endOf, type LocalWork, type Runs, sameCancel, stoppedEnd, type Work } from "./runs.ts";
 
-export interface ActiveRunsDeps {
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly bus: EventBus;
-  readonly log: Log;
+export interface ActiveRunsDeps extends Omit<StoreDeps, "db"> {
   /** Writes the end of a run and grants its slot (`Admission.release`). */
   readonly release: (orgId: string, end: (tx: Write) => Promise<void>) => Promise<void>;
   readonly launch: (

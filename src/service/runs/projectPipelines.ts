@@ -45,7 +45,6 @@ export interface Pipelines {
   find(orgId: string, request: StartRequest): Promise<FoundPipeline>;
 }
 
-/** The pipelines in the folders of an org's projects. */
 export function folderPipelines(db: Database, files = new ProjectPipelines()): Pipelines {
   return {
     list: async (orgId, project) => files.list(await listProjects(db, orgId, project)),

@@ -3,12 +3,10 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { PipelineError } from "../../contract/errors.ts";
 import { dayMilliseconds, retentionDays } from "../../contract/limits.ts";
-import { type Clock, repeat } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
+import { repeat } from "../../machine/clock.ts";
 import { ifThere } from "../../project/systemErrors.ts";
 import { type EndedRun, endedRunsWithFiles, keepsFiles, markFilesRemoved } from "../store/runFiles.ts";
-import type { Database } from "../store/tables.ts";
-import type { Writer } from "../store/writer.ts";
+import type { StoreDeps } from "../store/storeDeps.ts";
 import { runFolder, runsFolder } from "./runLogs.ts";
 
 /** How long the logs and artifacts of ended runs are kept. The runs themselves stay for good. */
@@ -40,7 +38,7 @@ const sweepMilliseconds = 3_600_000;
  * Removes the files of runs that are past their retention, now and each hour.
  * @returns a function that stops it, which resolves when nothing is being removed any more.
  */
-export function sweepHourly(deps: SweepDeps & { readonly clock: Clock }): () => Promise<void> {
+export function sweepHourly(deps: SweepDeps & Pick<StoreDeps, "clock">): () => Promise<void> {
   const { clock, log } = deps;
   const { stop } = repeat(clock, sweepMilliseconds, async () => {
     try {
@@ -53,13 +51,9 @@ export function sweepHourly(deps: SweepDeps & { readonly clock: Clock }): () => 
   return stop;
 }
 
-interface SweepDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  /** The data folder. */
+interface SweepDeps extends Pick<StoreDeps, "db" | "writer" | "log"> {
   readonly folder: string;
   readonly retention: Retention;
-  readonly log: Log;
 }
 
 /** The runs of one transaction, so that other requests don't wait for long. */

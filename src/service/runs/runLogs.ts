@@ -3,12 +3,18 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../machine/log.ts";
 import { ifThere } from "../../project/systemErrors.ts";
-import { LineReader, tailOf } from "./lineReader.ts";
-import { type LogReader, type LogStore, type LogTail, type OpenArtifact, tailBytes } from "./logStore.ts";
+import {
+  LineReader,
+  type LogReader,
+  type LogStore,
+  type LogTail,
+  type OpenArtifact,
+  tailBytes,
+  tailOf,
+} from "./logStore.ts";
 import { emptyLog, LogWriter, mendLog, type NewEntry } from "./logWriter.ts";
 
 interface RunLogsDeps {
-  /** The data folder. */
   readonly folder: string;
   readonly log: Log;
   readonly now: () => number;
@@ -155,16 +161,12 @@ async function readTail(file: string, until: number | undefined): Promise<LogTai
   return tailOf(buffer.subarray(0, bytesRead), start === 0);
 }
 
-/** Where a run's log and artifacts lie in the service's data folder; made when there is something to put there. */
-export interface RunFolder {
-  readonly path: string;
-  /** One JSON line per entry, see `contract/log.ts`. */
-  readonly log: string;
-  readonly artifacts: string;
-}
-
-/** @param runId one of the store's own, so that it is a plain name. */
-export function runFolder(dataFolder: string, runId: string): RunFolder {
+/**
+ * Where a run's log and artifacts lie in the service's data folder; made when there is something to put there. The log has one
+ * JSON line per entry, see `contract/log.ts`.
+ * @param runId one of the store's own, so that it is a plain name.
+ */
+export function runFolder(dataFolder: string, runId: string) {
   const path = join(runsFolder(dataFolder), runId);
   return { path, log: join(path, "log.ndjson"), artifacts: join(path, "artifacts") };
 }

@@ -41,7 +41,6 @@ export interface Runs {
   stopAll(): Promise<void>;
 }
 
-/** The end of a run, from its runner's end and the reason to stop it. */
 export function endOf(end: RunnerEnd, reason: StopReason | undefined): RunEnd {
   switch (end.kind) {
     case "succeeded":

@@ -7,7 +7,6 @@ export type BusEvent = { readonly kind: "org" } | { readonly kind: "run"; readon
 export class EventBus {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
 
-  /** The number of subscribers, in all orgs. */
   get subscribers(): number {
     return this.#emitter.eventNames().reduce((sum, orgId) => sum + this.#emitter.listenerCount(orgId), 0);
   }

@@ -158,7 +158,6 @@ export async function listKeys(
   return (await rows.execute()).map(asFacts);
 }
 
-/** Which of these keys are revoked. */
 export async function revokedAmong(db: Database, keyIds: readonly string[]): Promise<string[]> {
   const rows = await db
     .selectFrom("keys")

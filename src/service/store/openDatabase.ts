@@ -31,7 +31,6 @@ interface OpenOptions {
   readonly log?: Log;
 }
 
-/** The database's file in the data folder. */
 export function databaseFile(folder: string): string {
   return join(folder, "runs.db");
 }

@@ -6,7 +6,6 @@ export function runRow(db: Database, runId: string) {
   return db.selectFrom("runs").where("id", "=", runId);
 }
 
-/** Sets columns of a run's row. */
 export async function setRun(tx: Write, runId: string, columns: UpdateObject<Tables, "runs">): Promise<void> {
   await tx.updateTable("runs").set(columns).where("id", "=", runId).execute();
 }
@@ -20,12 +19,10 @@ export async function touchRun(tx: Write, runId: string): Promise<void> {
   await takeNumber(runId).execute(tx);
 }
 
-/** Increments the sequence number of a run's org. */
 export function nextNumber(runId: string) {
   return sql`update orgs set sequence = sequence + 1 where id = (select org_id from runs where id = ${runId})`;
 }
 
-/** Gives a run the sequence number of its org. */
 export function takeNumber(runId: string) {
   return sql`
     update runs set changed = (select sequence from orgs where orgs.id = runs.org_id)
@@ -42,7 +39,6 @@ export async function lastChange(db: Database, orgId: string): Promise<number> {
   return org.sequence;
 }
 
-/** The sequence numbers of the last changes of several orgs. */
 export async function lastChanges(db: Database, orgIds: readonly string[]) {
   return db.selectFrom("orgs").select(["id", "sequence"]).where("id", "in", orgIds).execute();
 }

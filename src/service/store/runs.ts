@@ -127,7 +127,6 @@ function matchingRuns(db: Database, orgId: string, filter: RunFilter) {
   return rows;
 }
 
-/** Who used an org's runs of a UTC day. */
 export async function readDayUse(db: Database, orgId: string, day: string): Promise<DayUse> {
   const runs = await db
     .selectFrom("runs")

@@ -89,11 +89,8 @@ export interface Tables {
     pipeline: string;
     time_limit_seconds: number;
     idempotency_key: string | null;
-    /** As in `runs`. */
     agent: Generated<string | null>;
-    /** As in `runs`. */
     inputs: Generated<string | null>;
-    /** As in `runs`. */
     asked_at: Generated<number | null>;
     /** The start of a service that holds the request. */
     holder: string;

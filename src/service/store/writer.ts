@@ -6,7 +6,6 @@ import { busyMilliseconds } from "./openDatabase.ts";
 import { isLocked } from "./storageFault.ts";
 import type { Database, Write } from "./tables.ts";
 
-/** All writes of a service. */
 export interface Writer {
   /**
    * Writes in a transaction; resolves after its commit.

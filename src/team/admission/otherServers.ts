@@ -1,18 +1,15 @@
 import { sql } from "kysely";
 import { utcDay } from "../../contract/limits.ts";
-import { type Clock, repeat } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
+import { repeat } from "../../machine/clock.ts";
+import type { StoreDeps } from "../../service/store/storeDeps.ts";
 import type { Database } from "../../service/store/tables.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
 import { endOverdue, overdueRuns } from "../store/work.ts";
 import type { SharedAdmission } from "./sharedAdmission.ts";
 
-export interface OtherServersDeps {
-  readonly db: Database;
+export interface OtherServersDeps extends Pick<StoreDeps, "db" | "clock" | "log"> {
   readonly admission: Pick<SharedAdmission, "tickets" | "claim" | "reenter" | "release">;
   readonly bus: Pick<PostgresBus, "subscribeToAll" | "emit">;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Identifies this start of the server. */
   readonly holder: string;
 }
@@ -103,7 +100,6 @@ async function endRun(
   bus.emit(orgId, { kind: "org" });
 }
 
-/** The tickets of a server's waiters in the queue. */
 async function queuedTickets(db: Database, holder: string): Promise<ReadonlySet<string>> {
   const rows = await db.selectFrom("waiters").select("ticket").where("holder", "=", holder).execute();
   return new Set(rows.map(({ ticket }) => ticket));

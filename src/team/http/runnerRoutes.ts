@@ -5,24 +5,22 @@ import { PipelineError } from "../../contract/errors.ts";
 import { everyOrgName } from "../../contract/keys.ts";
 import { largestArtifact, largestRanPipeline } from "../../contract/limits.ts";
 import { type HeartbeatReply, longestHold, runnerIdSchema } from "../../contract/runners.ts";
-import { anySignal, Bell, type Clock } from "../../machine/clock.ts";
+import { largestSnapshot } from "../../contract/service.ts";
+import { anySignal, Bell } from "../../machine/clock.ts";
 import type { SignedIn } from "../../service/http/authenticate.ts";
 import { type Endpoints, longBody } from "../../service/http/endpoints.ts";
 import { reply } from "../../service/http/reply.ts";
-import { bodyBytes, readWait, requestQuery } from "../../service/http/requestInput.ts";
+import { bodyBytes, bodyPieces, readWait, requestQuery } from "../../service/http/requestInput.ts";
+import type { StoreDeps } from "../../service/store/storeDeps.ts";
 import type { Database } from "../../service/store/tables.ts";
-import type { Writer } from "../../service/store/writer.ts";
 import type { RemoteRuns, RunnerName } from "../runs/remoteRuns.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
 import { putArtifactContent } from "../store/storedLogs.ts";
-import { keepSnapshot, readSnapshot } from "../store/storedSnapshots.ts";
+import { keepSnapshot, putSnapshot, readSnapshot } from "../store/storedSnapshots.ts";
 import { snapshotOf } from "../store/work.ts";
 import { WorkQueues } from "./workQueues.ts";
 
-export interface RunnerRouteDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
+export interface RunnerRouteDeps extends Pick<StoreDeps, "db" | "writer" | "clock"> {
   readonly bus: PostgresBus;
   readonly runs: RemoteRuns;
   readonly stopping: AbortSignal;
@@ -75,8 +73,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       body: "WorkRequest",
       reply: { description: "The run.", json: "Work" },
     },
-    async (context, { params: { id }, body: { runs: known } }) => {
-      const caller = context.get("caller");
+    async (context, { caller, params: { id }, body: { runs: known } }) => {
       const runnerId = readRunnerId(id);
       const orgId = await orgOf(db, caller.orgId);
       const taken = await queues.take(
@@ -102,8 +99,7 @@ export function runnerRoutes(endpoints: Endpoints, deps: RunnerRouteDeps): void 
       body: "Heartbeat",
       reply: { description: "What to end.", json: "HeartbeatReply" },
     },
-    async (context, { params: { id }, body }) => {
-      const { keyId } = context.get("caller");
+    async (context, { caller: { keyId }, params: { id }, body }) => {
       const runner = { keyId, runnerId: readRunnerId(id) };
       const milliseconds = holdMilliseconds(context, longestHold.heartbeat);
       return reply(await renewed(deps, runner, body.runs, milliseconds, context.get("open").left));
@@ -138,8 +134,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       reply: { status: 204, description: "They are taken in, now or by an earlier request." },
       errors: ["conflict"],
     },
-    async (context, { params: { id: runId }, body: { runnerId, first, messages } }) => {
-      const { keyId } = context.get("caller");
+    async (_, { caller: { keyId }, params: { id: runId }, body: { runnerId, first, messages } }) => {
       await runs.takeIn({ keyId, runnerId }, runId, first, messages);
       return new Response(null, { status: 204 });
     },
@@ -156,8 +151,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       reply: { status: 204, description: "It is kept." },
       errors: ["conflict"],
     },
-    async (context, { params: { id: runId, file } }) => {
-      const { keyId } = context.get("caller");
+    async (context, { caller: { keyId }, params: { id: runId, file } }) => {
       const { runnerId } = requestQuery(context, ofRunner, []);
       const runner = { keyId, runnerId };
       // A body is held in memory only for a runner that may send it.
@@ -182,8 +176,7 @@ function heldRunRoutes(endpoints: Endpoints, { db, writer, clock, runs }: Runner
       reply: { description: "A gzipped tar.", bytes: ["application/gzip"] },
       errors: ["conflict", "not-found"],
     },
-    async (context, { params: { id: runId } }) => {
-      const { keyId } = context.get("caller");
+    async (context, { caller: { keyId }, params: { id: runId } }) => {
       const { runnerId } = requestQuery(context, ofRunner, []);
       const runner = { keyId, runnerId };
       const name = await writer.write(async (tx) => {
@@ -236,4 +229,50 @@ async function renewed(
   } finally {
     unsubscribe();
   }
+}
+
+/** The files of projects, which a start's `definition` names by their digest. Each is sent once. */
+export function snapshotRoutes(
+  endpoints: Endpoints,
+  { db, writer, clock }: Pick<StoreDeps, "db" | "writer" | "clock">,
+): void {
+  const params = { digest: "The SHA-256 of the snapshot, in hex." };
+  endpoints.add(
+    {
+      method: "get",
+      path: "/api/snapshots/{digest}",
+      summary: "Whether the service has a snapshot of a project's files already",
+      access: "members",
+      params,
+      reply: { description: "It has.", json: "Snapshot" },
+      errors: ["not-found"],
+    },
+    async (_, { caller: { orgId }, params: { digest } }) => {
+      const bytes = await keepSnapshot(db, { orgId, digest }, clock.now());
+      if (bytes === undefined) throw new PipelineError("not-found", "The service has no such snapshot yet.");
+      return reply({ digest, bytes });
+    },
+  );
+  endpoints.add(
+    {
+      method: "put",
+      path: "/api/snapshots/{digest}",
+      summary: "Sends a snapshot of a project's files",
+      description: `The body is a gzipped tar of at most ${largestSnapshot} bytes.`,
+      access: "members",
+      params,
+      reply: { description: "The service has it.", json: "Snapshot" },
+    },
+    async (context, { caller: { orgId }, params: { digest } }) => {
+      const length = Number(context.env.incoming.headers["content-length"] ?? Number.NaN);
+      if (Number.isNaN(length)) {
+        throw new PipelineError("invalid-request", "The request doesn't say how long its body is.", {
+          next: "Send it with Content-Length.",
+        });
+      }
+      const content = { length, pieces: bodyPieces(context, largestSnapshot) };
+      await putSnapshot({ db, writer }, { orgId, digest }, content, clock.now());
+      return reply({ digest, bytes: content.length });
+    },
+  );
 }

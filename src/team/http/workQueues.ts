@@ -13,7 +13,6 @@ export class WorkQueues {
     this.#clock = clock;
   }
 
-  /** Called when there is new work of an org. */
   ring(orgId: string): void {
     for (const org of [orgId, undefined]) this.#queues.get(org)?.ring();
   }

@@ -7,16 +7,14 @@ import {
   stopReasonSchema,
 } from "../../contract/runners.ts";
 import { toWire } from "../../contract/wire.ts";
-import type { Clock } from "../../machine/clock.ts";
-import type { Log } from "../../machine/log.ts";
 import type { Admission } from "../../service/admission/admission.ts";
 import { endOf, type Runs, sameCancel, stoppedEnd } from "../../service/runs/runs.ts";
 import { setValues } from "../../service/store/ranPipelines.ts";
 import { runRow, setRun, touchRun } from "../../service/store/runChanges.ts";
 import { addArtifact } from "../../service/store/runFiles.ts";
 import { markCancelling, putSteps, stopRun } from "../../service/store/runs.ts";
-import type { Database, Write } from "../../service/store/tables.ts";
-import type { Writer } from "../../service/store/writer.ts";
+import type { StoreDeps } from "../../service/store/storeDeps.ts";
+import type { Write } from "../../service/store/tables.ts";
 import { databaseNow } from "../store/databaseClock.ts";
 import type { PostgresBus } from "../store/postgresBus.ts";
 import {
@@ -30,12 +28,8 @@ import {
   withdrawRun,
 } from "../store/work.ts";
 
-export interface RemoteRunsDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
+export interface RemoteRunsDeps extends Omit<StoreDeps, "bus"> {
   readonly bus: Pick<PostgresBus, "emit">;
-  readonly log: Log;
   /** Locks the org, writes what ends a run, and grants its slot (`Admission.release`). */
   readonly release: Admission["release"];
   /** Locks the org, and writes what keeps its slots as they are (`Admission.change`). */

@@ -1,18 +1,14 @@
 import { sql } from "kysely";
 import { PipelineError } from "../../contract/errors.ts";
 import { dayMilliseconds } from "../../contract/limits.ts";
-import { type Clock, repeat } from "../../machine/clock.ts";
+import { repeat } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
+import type { StoreDeps } from "../../service/store/storeDeps.ts";
 import type { Database } from "../../service/store/tables.ts";
-import type { Writer } from "../../service/store/writer.ts";
 import { type ObjectStore, ObjectStoreError } from "./objectStore.ts";
 import { liveServers } from "./servers.ts";
 
-export interface MoveDeps {
-  readonly db: Database;
-  readonly writer: Writer;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface MoveDeps extends Omit<StoreDeps, "bus"> {
   readonly store: ObjectStore;
   /** This start of the server. */
   readonly instance: string;
@@ -153,7 +149,6 @@ async function moveRun({ db, writer, store, stopping }: MoveDeps, runId: string)
   });
 }
 
-/** The artifacts that a run lists. */
 export function listedFiles(db: Database, runId: string) {
   return db.selectFrom("artifacts").select("file").where("run_id", "=", runId).execute();
 }

@@ -137,7 +137,6 @@ export class ObjectStore {
     };
   }
 
-  /** Deletes an object, if there is one. */
   async delete(key: string): Promise<void> {
     await this.#ask({ method: "DELETE", key });
   }

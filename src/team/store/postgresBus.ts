@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { sql } from "kysely";
 import pg from "pg";
 import * as z from "zod/mini";
 import { type Clock, repeat, systemClock } from "../../machine/clock.ts";
 import type { Log } from "../../machine/log.ts";
-import { EventBus } from "../../service/store/eventBus.ts";
+import { type BusEvent, EventBus } from "../../service/store/eventBus.ts";
 import type { Database } from "../../service/store/tables.ts";
-import { channel, notify, payloadOf, type TeamEvent } from "./notify.ts";
 import { connectionString, sessionSettings, socketThatEnds } from "./openPostgres.ts";
 import { beatMilliseconds, endServer, sayAlive } from "./servers.ts";
 
@@ -178,13 +178,10 @@ export class PostgresBus extends EventBus {
   #hear(payload = ""): void {
     const parsed = ringSchema.safeParse(jsonOf(payload));
     if (!parsed.success) return;
-    const { org, ...event } = parsed.data;
-    this.#ring(org, event);
-  }
-
-  #ring(orgId: string, event: TeamEvent): void {
-    if (event.kind === "org" || event.kind === "run") this.emitHere(orgId, event);
-    for (const listener of this.#toAll) listener(orgId, event);
+    const { org, ...said } = parsed.data;
+    const event: TeamEvent = said;
+    if (event.kind === "org" || event.kind === "run") this.emitHere(org, event);
+    for (const listener of this.#toAll) listener(org, event);
   }
 
   /** Makes all listeners read the rows again, from where they were. */
@@ -208,4 +205,20 @@ function jsonOf(payload: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The events between servers: changes, and that a run's log has grown, a runner may take a run, or a run is to be stopped. */
+type TeamEvent = BusEvent | { readonly kind: "log" | "work" | "stop"; readonly runId: string };
+
+/** The channel on which the servers of a database notify each other. */
+export const channel = "pipeline_runs";
+
+/** An event as a notification carries it. */
+export function payloadOf(orgId: string, event: TeamEvent): string {
+  return JSON.stringify({ org: orgId, ...event });
+}
+
+/** Notifies every server, at the commit if there is a transaction. The servers read from the rows what has changed. */
+export async function notify(db: Database, payloads: readonly string[]): Promise<void> {
+  await sql`select pg_notify(${channel}, payload) from unnest(${[...payloads]}::text[]) payload`.execute(db);
 }

@@ -1,12 +1,13 @@
 import { PipelineError } from "../../contract/errors.ts";
-import { LineReader, tailOf } from "../../service/runs/lineReader.ts";
 import {
+  LineReader,
   type LogReader,
   type LogStore,
   type LogTail,
   type OpenArtifact,
   readLogLine,
   tailBytes,
+  tailOf,
 } from "../../service/runs/logStore.ts";
 import type { Database, Write } from "../../service/store/tables.ts";
 import { artifactKey, logKey, movedRun } from "./movedFiles.ts";

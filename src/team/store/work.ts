@@ -50,7 +50,6 @@ export async function withdrawRun(tx: Write, runId: string): Promise<void> {
 
 type RunColumns<Name extends keyof Tables["runs"]> = Pick<Selectable<Tables["runs"]>, Name>;
 
-/** A run that a runner has taken. */
 export type TakenRun = Work & { readonly orgId: string };
 
 const workSchema = z.pipe(
@@ -137,7 +136,6 @@ const isOverdue = sql`(case
   )
 end)`;
 
-/** The overdue runs of every org. */
 export async function overdueRuns(
   db: Database,
 ): Promise<readonly { readonly runId: string; readonly orgId: string }[]> {

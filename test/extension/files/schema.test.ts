@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pipelineJsonSchema } from "../../../src/pipeline/pipelineJsonSchema.ts";
+import { pipelineJsonSchema } from "../../../src/pipeline/pipelineFile.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Shape, topShape, typeShapes } from "../../../src/pipeline/editing/shape.ts";
 import { templates } from "../../../src/pipeline/editing/templates.ts";
 import { parsePipeline } from "../../../src/pipeline/parsePipeline.ts";
-import { resourceTypeNames } from "../../../src/pipeline/types/resourceTypeNames.ts";
+import { resourceTypeNames } from "../../../src/pipeline/types/resultFields.ts";
 import { fieldsOf } from "../fieldsOf.ts";
 
 describe("what is said of the pipeline file's fields", () => {

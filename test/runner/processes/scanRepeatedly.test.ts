@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { scanRepeatedly } from "../../../src/runner/processes/scanRepeatedly.ts";
+import { scanRepeatedly } from "../../../src/runner/serveRunner.ts";
 
 describe("scans at a run's processes", () => {
   it("goes on by itself after a look, also after a glance that failed", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { HttpProblem } from "../../../src/service/http/reply.ts";
 import { OrgBusyError, OrgTurns } from "../../../src/team/admission/orgTurns.ts";
-import { asUnavailable } from "../../../src/team/http/unavailable.ts";
+import { asUnavailable } from "../../../src/team/serveDatabase.ts";
 import { FakeClock } from "../../clock/fakeClock.ts";
 
 describe("the turns of an org's decisions", () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Transform } from "node:stream";
 import { type RawBuilder, sql } from "kysely";
 import { PipelineError } from "../../../src/contract/errors.ts";
-import { asUnavailable } from "../../../src/team/http/unavailable.ts";
+import { asUnavailable } from "../../../src/team/serveDatabase.ts";
 import { openPostgres, unusable } from "../../../src/team/store/openPostgres.ts";
 import { certificate } from "../../certificate.ts";
 import { forSuite } from "../../forSuite.ts";

@@ -94,7 +94,6 @@ export class LivePage {
   }
 }
 
-/** A run's pipeline and the word for its status. */
 interface RunStatus {
   readonly pipeline: string;
   readonly word: string;

@@ -1,10 +1,5 @@
 import { LivePage } from "./livePage.ts";
 
-/** Submits the form of a sign-in link at once, where the service says that no other site opened the link. */
-function goOn(page: Document): void {
-  page.querySelector<HTMLFormElement>("form[data-goes-on]")?.requestSubmit();
-}
-
 /** Submits the main part's forms without leaving the page, so that focus and scroll position stay. */
 function submitInPlace(live: LivePage): void {
   live.page.querySelector("main")?.addEventListener("submit", (event) => {
@@ -97,7 +92,8 @@ function showConnection(page: Document, words: string): void {
 // The page works without this script, which keeps it current. Nothing is stored in the browser.
 const live = new LivePage(document);
 live.begin();
-goOn(document);
+// The form of a sign-in link, where the service says that no other site opened the link.
+document.querySelector<HTMLFormElement>("form[data-goes-on]")?.requestSubmit();
 const { events } = document.body.dataset;
 if (events !== undefined) {
   submitInPlace(live);
