@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { anySignal } from "../../src/machine/clock.ts";
+import { anySignal } from "../../src/machine/anySignal.ts";
 import { Problem } from "../problem.ts";
 import { Program } from "../process/program.ts";
 import type { EditorHost } from "./installHost.ts";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { aborted } from "node:util";
-import { anySignal } from "../../src/machine/clock.ts";
+import { anySignal } from "../../src/machine/anySignal.ts";
 import { Problem } from "../problem.ts";
 import { FileLock } from "../process/fileLock.ts";
 import { projectRoot } from "../projectRoot.ts";

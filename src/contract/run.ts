@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { instant, lenient, lenientBut } from "./fields.ts";
+import { longestFromStep } from "./fromStep.ts";
 import { keyNameSchema } from "./keys.ts";
 import { largestFile, longestBranch, timeLimit } from "./limits.ts";
 import { givenInputsSchema, inputNamePattern, inputValuesSchema, projectNameSchema } from "./pipelines.ts";
@@ -36,37 +37,6 @@ export const changesSchema = z.object({
 export type Commit = z.infer<typeof commitSchema>;
 export type RanPipeline = z.infer<typeof ranPipelineSchema>;
 export type Changes = z.infer<typeof changesSchema>;
-
-/** The most characters of a `from-step`. */
-const longestFromStep = 200;
-
-/**
- * The indexes of the steps that a `from-step` may mean: the step of that name, else the step of that number, counted from 1.
- * Several if the name is ambiguous; none if no step matches.
- */
-export function meantSteps(steps: readonly { readonly name: string }[], fromStep: string): readonly number[] {
-  const named = steps.flatMap(({ name }, index) => (name === fromStep ? [index] : []));
-  if (named.length === 1) return named;
-  const numbered = steps.findIndex((_, index) => String(index + 1) === fromStep);
-  return numbered === -1 ? named : [numbered];
-}
-
-/**
- * The step that a run failed at, its index, and the `from-step` with which a new run begins there. Undefined if no step failed,
- * if the failed step is a cleanup step, or if neither its name nor its number identifies it.
- */
-export function fromFailedStep(
-  run: Pick<Run, "status" | "stoppedAt" | "steps">,
-): { readonly index: number; readonly step: RunStep; readonly fromStep: string } | undefined {
-  const failed = failedStep(run);
-  if (failed === undefined || failed.step.cleanup) return undefined;
-  const { index, step } = failed;
-  const fromStep = [step.name, String(index + 1)].find((text) => {
-    const [meant, other] = meantSteps(run.steps ?? [], text);
-    return meant === index && other === undefined && text !== "" && text.length <= longestFromStep;
-  });
-  return fromStep === undefined ? undefined : { index, step, fromStep };
-}
 
 export const stepSchema = z.object({
   name: z.string(),

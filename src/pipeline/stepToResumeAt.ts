@@ -1,10 +1,10 @@
-import { fromFailedStep } from "../contract/run.ts";
+import { fromFailedStep } from "../contract/fromStep.ts";
 import { type Expression, references } from "./expression/expression.ts";
 import type { ContextName } from "./expression/names.ts";
 import { parseExpression, parseText } from "./expression/parseExpression.ts";
 import { hasExpression } from "./file/textPieces.ts";
 import type { Pipeline } from "./pipeline.ts";
-import { startsInBackground } from "./pipeline.ts";
+import { startsInBackground } from "./startsInBackground.ts";
 
 /**
  * The failed step that a new run may well begin with, see `fromFailedStep`. Undefined for the first step, from which everything

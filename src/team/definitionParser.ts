@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { RunDefinition } from "../contract/run.ts";
-import { anySignal, type Clock, systemClock } from "../machine/clock.ts";
+import { anySignal } from "../machine/anySignal.ts";
+import { type Clock, systemClock } from "../machine/clock.ts";
 import type { Log } from "../machine/log.ts";
 import type { PipelineOrProblems } from "../pipeline/pipeline.ts";
 import { codeOf } from "../project/systemErrors.ts";

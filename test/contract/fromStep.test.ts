@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fromFailedStep, meantSteps } from "../../src/contract/run.ts";
+import { fromFailedStep, meantSteps } from "../../src/contract/fromStep.ts";
 
 describe("the step that a run is to begin with", () => {
   it("is the one of that name, or of that number", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { anySignal } from "../../src/machine/clock.ts";
+import { anySignal } from "../../src/machine/anySignal.ts";
 
 describe("a signal made of others", () => {
   it("is aborted with any of them, also where that one is gone and nobody listened", async () => {

@@ -3,7 +3,8 @@ import { findAgain, mayHaveRestarted } from "../../client/service/failedRequest.
 import { secondsToLimit } from "../../client/start/slotHolders.ts";
 import { nextReset } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
-import { anySignal, type Clock, systemClock } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
+import { type Clock, systemClock } from "../../machine/clock.ts";
 import { type Numbers, numbersOf } from "../commands/org.ts";
 import { registerLocalProject } from "../run/runPipelines.ts";
 import type { Tool } from "../tool.ts";

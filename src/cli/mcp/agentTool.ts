@@ -12,7 +12,7 @@ import { describeError, PipelineError } from "../../contract/errors.ts";
 import { agentName } from "../../contract/run.ts";
 import { fromWire } from "../../contract/wire.ts";
 import { wireSchema } from "../../contract/wireSchema.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { Tool } from "../tool.ts";
 import type { AgentSession } from "./agentSession.ts";
 import { aroundFacts, type QuotaPart, type ToolOutcome, toolResult, withoutJsonTexts } from "./results.ts";

@@ -9,7 +9,7 @@ import { waitSeconds } from "../../contract/limits.ts";
 import type { InputValues } from "../../contract/pipelines.ts";
 import { type RefusedStart, runCommand, startOptions } from "../../contract/refusal.ts";
 import { type CancelReply, nameOf, type Run, type StartRequest } from "../../contract/run.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { QueuePlace } from "../../text/refusalText.ts";
 import { failureOf } from "../output/output.ts";
 import type { LiveLines } from "../terminal/terminal.ts";

@@ -3,7 +3,7 @@ import { listRuns } from "../../client/follow/listRuns.ts";
 import { exitCodes, PipelineError } from "../../contract/errors.ts";
 import type { LogEntry } from "../../contract/log.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { readTextExpectation } from "../../pipeline/file/expectation.ts";
 import { PatternFault, searchFor } from "../../runner/output/textSearch.ts";
 import type { Failure } from "../../text/failureLines.ts";

@@ -2,7 +2,7 @@ import { PipelineError } from "../../contract/errors.ts";
 import { waitSeconds as defaultWaitSeconds } from "../../contract/limits.ts";
 import type { Refusal } from "../../contract/refusal.ts";
 import type { Run, StartRequest } from "../../contract/run.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import type { QueuePlace } from "../../text/refusalText.ts";
 import type { ServiceClient, StartAttempt } from "../service/client.ts";
 import { mayHaveRestarted, type Reconnect } from "../service/failedRequest.ts";

@@ -1,6 +1,7 @@
 import { t } from "@vscode/l10n";
+import type { fromFailedStep } from "../../contract/fromStep.ts";
 import { inputsForRerun } from "../../contract/pipelines.ts";
-import type { fromFailedStep, Run } from "../../contract/run.ts";
+import type { Run } from "../../contract/run.ts";
 import type { AskedInputs } from "../start/askInputs.ts";
 import { type ChooseStartDeps, chooseStart } from "../start/chooseStart.ts";
 import { type StartPipelineDeps, startPipeline } from "../start/startPipeline.ts";

@@ -1,7 +1,8 @@
 import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import { findProject } from "../../client/project.ts";
-import { type fromFailedStep, nameOf, type Run } from "../../contract/run.ts";
+import type { fromFailedStep } from "../../contract/fromStep.ts";
+import { nameOf, type Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import type { Clock } from "../../machine/clock.ts";
 import { recentRun } from "../commands/pickRun.ts";

@@ -7,7 +7,8 @@ import { nextReset, utcDay } from "../../contract/limits.ts";
 import type { Org } from "../../contract/org.ts";
 import type { Run } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
-import { anySignal, type Clock } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
+import type { Clock } from "../../machine/clock.ts";
 import type { Emitter, ObservableValue } from "../window/observable.ts";
 
 export interface ServiceConnectionDeps {

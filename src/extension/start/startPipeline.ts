@@ -8,7 +8,7 @@ import { startRun } from "../../client/start/startRun.ts";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { type Hint, type RefusedStart, startOptions } from "../../contract/refusal.ts";
 import { nameOf, type Run } from "../../contract/run.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { type RefusalFacts, refusalLines } from "../../text/refusalText.ts";
 import { FileProblem } from "../announce/notices.ts";
 import type { RunAnnouncer } from "../announce/runAnnouncer.ts";

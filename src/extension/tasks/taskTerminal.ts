@@ -1,7 +1,7 @@
 import type { Pseudoterminal, TerminalDimensions } from "vscode";
 import type { Stream } from "../../cli/terminal/terminal.ts";
 import { exitCodes } from "../../contract/errors.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { Emitter } from "../window/observable.ts";
 
 /** A task's terminal, and the signals that end the task early, as in the tool (contract: "The command-line tool"). */

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import type { CDPSession, Page } from "playwright-core";
 import { describeError } from "../../contract/errors.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { joinAddress } from "../../pipeline/file/address.ts";
 import type { BrowserStep } from "../../pipeline/types/browserStep.ts";
 import { type Mask, maskedBytes, maskedJson } from "../mask/mask.ts";

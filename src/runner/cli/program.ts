@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { problemOfPort, problemOfReadyAddress } from "../../pipeline/file/address.ts";
 import { describeExpectation } from "../../pipeline/file/expectation.ts";
 import type { Background } from "../../pipeline/types/cli.ts";

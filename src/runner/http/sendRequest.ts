@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { addAbortListener } from "node:events";
 import { type Dispatcher, errors, request as send } from "undici";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { codeOf } from "../../project/systemErrors.ts";
 import { PatternFault } from "../output/textSearch.ts";
 import { describeNetworkProblem, type Peer } from "../step/network.ts";

@@ -1,5 +1,5 @@
 import { addAbortListener } from "node:events";
-import { anySignal } from "../../machine/clock.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { parseJson, showValue } from "../../pipeline/expression/value.ts";
 import {
   type DatabaseAddress,

@@ -11,7 +11,7 @@ import type { PlannedStep } from "../../pipeline/file/values.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { inResult } from "../../pipeline/types/resultFields.ts";
-import { unsetText } from "../../text/failureLines.ts";
+import { unsetText } from "../../text/unsetVariables.ts";
 import { MB } from "./stepContext.ts";
 
 export interface Filling {

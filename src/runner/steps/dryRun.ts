@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { meantSteps } from "../../contract/run.ts";
+import { meantSteps } from "../../contract/fromStep.ts";
 import {
   asText,
   ExpressionFault,
@@ -9,7 +9,7 @@ import {
   writeJson,
 } from "../../pipeline/expression/value.ts";
 import type { Input } from "../../pipeline/pipeline.ts";
-import { startsInBackground } from "../../pipeline/pipeline.ts";
+import { startsInBackground } from "../../pipeline/startsInBackground.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { readEnvFile } from "../../project/envFile.ts";
 import { duration } from "../../text/time.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { meantSteps } from "../../contract/run.ts";
-import { anySignal } from "../../machine/clock.ts";
+import { meantSteps } from "../../contract/fromStep.ts";
+import { anySignal } from "../../machine/anySignal.ts";
 import { ExpressionFault } from "../../pipeline/expression/value.ts";
-import { startsByAmpersand } from "../../pipeline/pipeline.ts";
+import { startsByAmpersand } from "../../pipeline/startsInBackground.ts";
 import type { Step } from "../../pipeline/types/resourceTypes.ts";
 import { duration } from "../../text/time.ts";
 import type { Message } from "../launch/messages.ts";

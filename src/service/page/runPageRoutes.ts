@@ -1,7 +1,8 @@
 import { type Context, Hono } from "hono";
+import { fromFailedStep } from "../../contract/fromStep.ts";
 import { utcDay } from "../../contract/limits.ts";
 import { inputsForRerun } from "../../contract/pipelines.ts";
-import { fromFailedStep, type ServedRun } from "../../contract/run.ts";
+import type { ServedRun } from "../../contract/run.ts";
 import { isActive } from "../../contract/runStatus.ts";
 import { ranText } from "../../text/changes.ts";
 import { requireAccess, type SignedIn } from "../http/authenticate.ts";

@@ -1,6 +1,7 @@
 import { PipelineError } from "../../contract/errors.ts";
+import { meantSteps } from "../../contract/fromStep.ts";
 import type { InputValues, Project, ServedPipelineEntry } from "../../contract/pipelines.ts";
-import { meantSteps, type RanPipeline, type StartRequest } from "../../contract/run.ts";
+import type { RanPipeline, StartRequest } from "../../contract/run.ts";
 import { declaredInputs, requireInputs } from "../../pipeline/inputs.ts";
 import { nearestName, type Problem } from "../../pipeline/mistakes/problem.ts";
 import type { ParsedPipeline, Pipeline, PipelineOrProblems } from "../../pipeline/pipeline.ts";

@@ -9,7 +9,7 @@ import { quietSettings, writeFirstSettings } from "../../../scripts/editor/serve
 import { Problem } from "../../../scripts/problem.ts";
 import { stopSignal } from "../../../scripts/process/stopSignal.ts";
 import { projectRoot } from "../../../scripts/projectRoot.ts";
-import { anySignal } from "../../../src/machine/clock.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import { endProcessesOf } from "../../endProcessesOf.ts";
 import { TemporaryFolder } from "../../temporaryFolder.ts";
 import { servedEditor } from "../served/servedEditor.ts";

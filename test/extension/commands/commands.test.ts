@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { QuickPickItem, QuickPickOptions } from "vscode";
 import { ServiceClient } from "../../../src/client/service/client.ts";
-import { fromFailedStep, type Run } from "../../../src/contract/run.ts";
+import { fromFailedStep } from "../../../src/contract/fromStep.ts";
+import type { Run } from "../../../src/contract/run.ts";
 import { cancelMyRuns, cancelRun } from "../../../src/extension/commands/cancelRun.ts";
 import { runIdOf } from "../../../src/extension/commands/pickRun.ts";
 import { runAgain, runFromStep } from "../../../src/extension/commands/runPipeline.ts";

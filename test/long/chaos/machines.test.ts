@@ -7,7 +7,7 @@ import { sql } from "kysely";
 import * as z from "zod/mini";
 import { utcDay } from "../../../src/contract/limits.ts";
 import { leaseSeconds } from "../../../src/contract/runners.ts";
-import { anySignal } from "../../../src/machine/clock.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import type { Database } from "../../../src/service/store/tables.ts";
 import { logKey } from "../../../src/team/store/movedFiles.ts";
 import { databaseNow, MachineTeam, type Member, runsPerDay } from "../../chaos/machineTeam.ts";

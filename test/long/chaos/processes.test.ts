@@ -6,7 +6,7 @@ import type { StartAttempt } from "../../../src/client/service/client.ts";
 import { PipelineError } from "../../../src/contract/errors.ts";
 import { utcDay } from "../../../src/contract/limits.ts";
 import { isActive } from "../../../src/contract/runStatus.ts";
-import { anySignal } from "../../../src/machine/clock.ts";
+import { anySignal } from "../../../src/machine/anySignal.ts";
 import { ChaosService, kill, type Member, type Row } from "../../chaos/chaosService.ts";
 import { checkAlways, checkCount, checkPlaceIsFree } from "../../chaos/invariants.ts";
 import { actOf, itPlays, pick, type Round } from "../../chaos/round.ts";
