@@ -5,7 +5,7 @@ import { registerRunFiles } from "./log/runFiles.ts";
 import type { pipelineTasks } from "./tasks/pipelineTasks.ts";
 import { registerTreeViews } from "./views/treeViews.ts";
 import { holdsPipelines, watchNeeds } from "./window/activation.ts";
-import { mcpServers, putToolOnPath } from "./window/ownTool.ts";
+import { mcpServers, putToolOnPath } from "./window/pipelineTool.ts";
 import { Shutdown } from "./window/shutdown.ts";
 
 /** At module level, since the editor calls a function of the module when the window ends. */

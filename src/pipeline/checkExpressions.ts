@@ -19,6 +19,7 @@ import type { Path } from "./file/yamlSource.ts";
 import type { KnownNames, KnownStep } from "./knownNames.ts";
 import { LikelySecrets } from "./likelySecrets.ts";
 import {
+  asksFor,
   handedOnIn,
   insteadOfHandingOn,
   nothingFilledIn,
@@ -146,7 +147,7 @@ class Check {
     const set = new Set<string>();
     for (const { 0: written, 1: variable = "", index } of handedOnIn(script)) {
       if (set.has(variable)) continue;
-      if (variable !== "" && this.#secrets.hasVariable(variable, script)) {
+      if (variable !== "" && (asksFor(variable, script) || this.#secrets.hasVariable(variable, script))) {
         set.add(variable);
         continue;
       }

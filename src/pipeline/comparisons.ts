@@ -46,7 +46,8 @@ export function inComparisons(
       const is = `${shown(one)} is ${described[known.type]}`;
       if (value === undefined)
         return `${is}, and ${shown(other)} ${described[than.type]}; \`text(…)\` makes a text of either`;
-      const meant = known.type === "text" ? `'${value}'` : String(value);
+      const meant =
+        known.type === "text" ? `'${text.slice(other.at, other.at + other.length)}'` : String(value);
       const fits = { text: /^/, number: /^-?\d+(?:\.\d+)?$/, boolean: /^(?:true|false)$/ }[known.type];
       return fits.test(String(value)) ? `${is}; compare it with \`${quoted(meant)}\`` : is;
     }

@@ -49,7 +49,7 @@ export function isInside(folder: string, file: string): boolean {
  * Reads a plain file; a named pipe would block, and a device would never end. Checked once open, so that none can take the
  * file's place in between. @returns one byte more of a longer file, undefined for anything else.
  */
-export function readPlainFile(path: string, most: number): Uint8Array | undefined {
+function readPlainFile(path: string, most: number): Uint8Array | undefined {
   // Windows has neither the flag nor named pipes in folders.
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {

@@ -34,13 +34,12 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     return errorReply(deps.added?.problemOf(error) ?? error);
   });
   // Not thrown: hono then looks for other methods of the path.
-  app.notFound(({ req: { method, path } }) =>
-    errorReply(
-      new PipelineError("not-found", `There is no ${method} ${path.slice(0, 200)} here.`, {
-        next: "GET /openapi.json lists what there is.",
-      }),
-    ),
-  );
+  app.notFound(({ req: { method, path } }) => {
+    const error = new PipelineError("not-found", `There is no ${method} ${path.slice(0, 200)} here.`, {
+      next: "GET /openapi.json lists what there is.",
+    });
+    return errorReply(deps.added?.problemOf(error) ?? error);
+  });
 
   const { pageFolder } = deps;
   if (pageFolder !== undefined) {

@@ -204,11 +204,12 @@ function operationRoutes(
     },
     async () => {
       if (stopping.aborted) throw unavailable("This server is about to end.");
-      const isThere = sql`select 1`.execute(db).then(
-        () => true,
-        () => false,
-      );
-      if (!bus.isListening || !(await isThere))
+      const isThere = () =>
+        sql`select 1`.execute(db).then(
+          () => true,
+          () => false,
+        );
+      if (!bus.isListening || !(await isThere()))
         throw unavailable("The database is out of reach, or tells nothing of other servers.");
       return reply({ ok: true });
     },

@@ -446,6 +446,7 @@ steps:
       "run: [echo, $GITHUB_OUTPUT]",
       "run: 'echo $GITHUB_REF'",
       "run: 'echo v=1 >> ${GITHUB_OUTPUT:-/dev/null}'",
+      'run: \'if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then echo done >> "$GITHUB_STEP_SUMMARY"; fi\'',
       "run: 'echo v=1 # was ::set-output name=v::1'",
       'run: \'echo "v" # was "echo 1 >> $GITHUB_OUTPUT"\'',
     ])
@@ -599,7 +600,7 @@ steps:
   - { use: sh, if: "inputs.debug == 'true'", run: echo }
   - { use: sh, if: "exists(env.A) && 'ue' == inputs.region", run: echo }
   - { use: sh, if: "!(steps.a.outcome == 'success')", run: echo }
-  - { use: sh, if: "env.CI == true", run: echo }
+  - { use: sh, if: "env.CI == true || env.NODE == 3.10", run: echo }
   - { use: sh, if: "env.COUNT == inputs.n", run: echo }
   - { use: sh, run: [echo, "\${{ contains('a', 'b') == 'yes' }}"] }
 `);
@@ -612,6 +613,7 @@ steps:
         "6:38: `'ue' == inputs.region` is always false: `inputs.region` is one of `eu`, `us`",
         "7:23: `steps.a.outcome == 'success'` is always false: `steps.a.outcome` is one of `succeeded`, `failed`, `skipped`",
         "8:21: `env.CI == true` is always false: `env.CI` is a text; compare it with `'true'`",
+        "8:39: `env.NODE == 3.10` is always false: `env.NODE` is a text; compare it with `'3.10'`",
         "9:21: `env.COUNT == inputs.n` is always false: `env.COUNT` is a text, and `inputs.n` a number; `text(…)` makes a text of either",
         "10:33: `contains('a', 'b') == 'yes'` is always false: `contains('a', 'b')` is true or false",
       ],

@@ -157,8 +157,7 @@ const artifacts: Values = async ({ service, args: [run], signal }) => {
 const steps: Values = async ({ service, args: [run], signal }) => {
   const client = await service();
   if (client === undefined) return [];
-  const { namedOrLatest } = await import("../runs/showRun.ts");
-  const { ranSteps } = await import("../runs/showRun.ts");
+  const { namedOrLatest, ranSteps } = await import("../runs/showRun.ts");
   const runId = await namedOrLatest(client, run, signal);
   const ran = await ranSteps(client, runId, signal);
   if (ran.length > 0)

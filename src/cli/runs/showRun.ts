@@ -14,8 +14,8 @@ import {
 import { isActive } from "../../contract/runStatus.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import { changeNotes, commitText, ranText } from "../../text/changes.ts";
-import { sizeText } from "../../text/counted.ts";
 import { type Failure, failuresOf } from "../../text/failureLines.ts";
+import { sizeText } from "../../text/size.ts";
 import { duration, tookText } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import { reportedRun } from "../report/reportedRuns.ts";

@@ -1,10 +1,10 @@
+import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
 import { t } from "@vscode/l10n";
 import type { Disposable, Memento, window as vscodeWindow } from "vscode";
 import { describeError, PipelineError } from "../../contract/errors.ts";
 import { quotaLevel, utcDay } from "../../contract/limits.ts";
 import { ServiceStopped } from "../../machine/connectionFile.ts";
-import { readPlainFile } from "../../project/projectFile.ts";
 import { serviceNow } from "../session/serviceConnection.ts";
 import type { Session } from "../session/session.ts";
 import type { Claims } from "../window/claims.ts";
@@ -166,7 +166,7 @@ export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<
   const ofWorkspace = workspaceFile();
   const files = folders().map((folder) => join(folder, ".vscode/settings.json"));
   if (ofWorkspace !== undefined) files.push(ofWorkspace);
-  const texts = files.map(beginningOf);
+  const texts = await Promise.all(files.map(beginningOf));
   const found = userOnlySettings.filter((name) =>
     texts.some((text) => text.includes(`"pipelineRuns.${name}"`)),
   );
@@ -185,10 +185,14 @@ export async function warnOfIgnoredSettings(deps: IgnoredSettingsDeps): Promise<
   if (chosen === settings) await executeCommand("workbench.action.openSettings", "pipelineRuns.");
 }
 
-/** @returns an empty text if there is no readable file. */
-function beginningOf(path: string): string {
+/** @returns an empty text if there is no readable file; opening a named pipe would block forever. */
+async function beginningOf(path: string): Promise<string> {
   try {
-    return Buffer.from(readPlainFile(path, largestRead) ?? []).toString();
+    // Windows has no such flag, and no named pipes among its files.
+    await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    if (!(await file.stat()).isFile()) return "";
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(largestRead) });
+    return buffer.toString("utf8", 0, bytesRead);
   } catch {
     return "";
   }

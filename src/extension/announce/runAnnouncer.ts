@@ -48,17 +48,17 @@ export class RunAnnouncer implements Disposable {
   /** Runs that this window follows, and active runs that events reported. */
   readonly #own = new Set<string>();
   readonly #active = new Set<string>();
+  /** The connection that reports these runs, and the org that they are of. */
+  #client: ServiceClient | undefined;
+  #orgId: string | undefined;
 
   constructor(deps: AnnouncerDeps) {
     this.#deps = deps;
     const { runChanged, reading } = deps.session;
-    let isFollowed = false;
     this.#listening = [
       runChanged.subscribe((run) => this.#onRunChanged(run)),
       reading.observe((now) => {
-        const wasFollowed = isFollowed;
-        isFollowed = now?.how === "followed";
-        if (isFollowed && !wasFollowed) void this.#readMissedEnds();
+        if (now?.how === "followed") void this.#readMissedEnds();
       }),
     ];
   }
@@ -132,12 +132,23 @@ export class RunAnnouncer implements Disposable {
     else if (this.#active.delete(run.runId)) void this.#announceOther(run);
   }
 
-  /** Announces the runs that ended while the service's events were broken off, as when it was killed. */
+  /** Announces, once for each connection, the runs that ended while the events of the one before were broken off. */
   async #readMissedEnds(): Promise<void> {
     const { session, signal } = this.#deps;
+    const { value } = session.state;
+    const client = session.currentClient;
+    if (client === undefined || client === this.#client || value.kind !== "live") return;
+    if (this.#orgId !== value.org.orgId) this.#active.clear();
+    this.#client = client;
+    this.#orgId = value.org.orgId;
     for (const runId of this.#active) {
-      const run = await session.currentClient?.run(runId, signal).catch(() => undefined);
-      if (run !== undefined) this.#onRunChanged(run);
+      try {
+        const run = await client.run(runId, signal);
+        if (!isActive(run)) this.#onRunChanged(run);
+      } catch (error) {
+        // A service that is away again is asked by the next connection.
+        if (error instanceof PipelineError && error.type === "not-found") this.#active.delete(runId);
+      }
     }
   }
 

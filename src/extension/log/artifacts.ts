@@ -3,7 +3,7 @@ import type { ServiceClient } from "../../client/service/client.ts";
 import { readArtifact } from "../../client/service/readArtifact.ts";
 import { PipelineError } from "../../contract/errors.ts";
 import type { Artifact, Run } from "../../contract/run.ts";
-import { sizeText } from "../../text/counted.ts";
+import { sizeText } from "../../text/size.ts";
 import { toOneLine } from "../window/runText.ts";
 import type { ReadableFile } from "./runFiles.ts";
 import { artifactOf, artifactUri, type UriParts } from "./runUri.ts";

@@ -20,8 +20,8 @@ export class ProjectNames implements Disposable {
   readonly #deps: ProjectNamesDeps;
   readonly #ended = new AbortController();
   readonly #names = new Map<string, string>();
-  /** By the projects' folders: the service's paths of them. */
-  readonly #servedRoots = new Map<string, string>();
+  /** By the projects' folders: the service's paths of them, and where both led then. */
+  readonly #served = new Map<string, { readonly root: string; readonly places: string }>();
   readonly #registered = new Map<string, Promise<LocalProject>>();
   /** The service that gave these names. */
   #service: ServiceClient | undefined;
@@ -46,22 +46,22 @@ export class ProjectNames implements Disposable {
   register(client: ServiceClient, project: LocalProject): Promise<LocalProject> {
     if (!this.#isKnown(client)) {
       this.#names.clear();
-      this.#servedRoots.clear();
+      this.#served.clear();
       this.#registered.clear();
       this.#service = client;
     }
     const { root } = project;
     const known = this.#registered.get(root);
-    if (known !== undefined && this.#isSameFolder(root)) return known;
+    if (known !== undefined && this.#isUnchanged(root)) return known;
     if (!this.#names.has(root)) this.#names.set(root, project.name);
     const asked = registerProject(client, project, this.#ended.signal);
     this.#registered.set(root, asked);
-    this.#servedRoots.delete(root);
+    this.#served.delete(root);
     asked.then(
       ({ name, servedRoot = root }) => {
         if (this.#registered.get(root) !== asked) return;
         this.#names.set(root, name);
-        this.#servedRoots.set(root, servedRoot);
+        this.#served.set(root, { root: servedRoot, places: placesOf(root, servedRoot) });
       },
       () => {
         if (this.#registered.get(root) === asked) this.#registered.delete(root);
@@ -76,7 +76,7 @@ export class ProjectNames implements Disposable {
     const service = session.state.value.kind === "live" ? session.currentClient : undefined;
     if (service === undefined || !isTrusted()) return;
     const unknown = projects.filter(
-      ({ root }) => !this.#isKnown(service) || !this.#names.has(root) || !this.#isSameFolder(root),
+      ({ root }) => !this.#isKnown(service) || !this.#names.has(root) || !this.#isUnchanged(root),
     );
     if (unknown.length === 0) return;
     const { signal } = this.#ended;
@@ -94,14 +94,18 @@ export class ProjectNames implements Disposable {
     this.#ended.abort();
   }
 
-  /** Whether the service's path still leads to the window's folder: either may be a link that was changed. */
-  #isSameFolder(root: string): boolean {
-    const served = this.#servedRoots.get(root) ?? root;
-    return served === root || placeOf(served) === placeOf(root);
+  /** Whether the window's path and the service's lead where they led at registration: either may be a link that was changed. */
+  #isUnchanged(root: string): boolean {
+    const served = this.#served.get(root);
+    return served === undefined || served.root === root || served.places === placesOf(root, served.root);
   }
 
   /** Whether the names are from this service. */
   #isKnown(service: ServiceClient | undefined): boolean {
     return this.#service !== undefined && isSameService(this.#service, service);
   }
+}
+
+function placesOf(...folders: readonly string[]): string {
+  return folders.map(placeOf).join("\0");
 }

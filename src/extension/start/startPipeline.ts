@@ -71,7 +71,8 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
     // Again for each attempt, since the service may have moved, or the settings or a link changed.
     const client = await deps.session.connect(deps.signal, "asked");
     const reconnect = reconnectTo(deps);
-    const attempt = await attemptStart(await withProjectName(chosen, client, deps), client, reconnect, deps);
+    const named = await withProjectName(chosen, client, deps);
+    const attempt = await attemptStart(named, client, reconnect, deps);
     switch (attempt.kind) {
       case "stopped":
         deps.log.info(`${chosen.pipeline}: stopped`);
@@ -93,7 +94,7 @@ export async function startPipeline(chosen: ChosenStart, deps: StartPipelineDeps
         };
         const answer = await showRefusal(attempt.refused, facts, deps.window);
         if (answer === "dismissed") return;
-        if (answer !== "retry") return deps.refusalActions[answer](chosen);
+        if (answer !== "retry") return deps.refusalActions[answer](named);
         break;
       }
       default:

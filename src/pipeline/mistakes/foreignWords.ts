@@ -279,6 +279,11 @@ export function handedOnIn(script: string): RegExpExecArray[] {
   return [...script.replace(commented, blank).matchAll(handedOn)];
 }
 
+/** Whether a script asks whether a variable is set, as one does that also runs where it isn't. */
+export function asksFor(variable: string, script: string): boolean {
+  return new RegExp(`-[nz] "?\\$\\{?${variable}\\b|\\$\\{${variable}:?[-+]`).test(script);
+}
+
 /** What is written here for what a script hands on, as the end of a sentence. @param result of the step. */
 export function insteadOfHandingOn(written: string, result: string): string {
   if (/mask/.test(written))

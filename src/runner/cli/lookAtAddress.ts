@@ -1,7 +1,7 @@
 import { addAbortListener } from "node:events";
 import { Agent, interceptors, request } from "undici";
 import { codeOf } from "../../project/systemErrors.ts";
-import { lookUp } from "../step/network.ts";
+import { lookingUp } from "../step/network.ts";
 
 /** As many as an http step follows by default. */
 const maxRedirections = 10;
@@ -12,7 +12,9 @@ const maxRedirections = 10;
  * @returns what is missing; undefined when nothing is. Never rejects.
  */
 export async function lookAtAddress(address: string, signal: AbortSignal): Promise<string | undefined> {
-  const agent = new Agent({ connect: { rejectUnauthorized: false, lookup: lookUp } });
+  const agent = new Agent({
+    connect: { rejectUnauthorized: false, ...lookingUp(URL.parse(address)?.hostname ?? "") },
+  });
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections }));
   // The library heeds the signal only once it is connected, and a TLS handshake may never end.
   using _ = addAbortListener(signal, () => void agent.destroy());

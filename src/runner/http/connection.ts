@@ -7,7 +7,7 @@ import { Agent, buildConnector, type Dispatcher, ProxyAgent } from "undici";
 import { describeError } from "../../contract/errors.ts";
 import { type ConnectTarget, connectTarget, problemOfConnect } from "../../pipeline/file/address.ts";
 import { type HttpStep, isPem, problemOfProxy } from "../../pipeline/types/httpStep.ts";
-import { lookUp, type Peer } from "../step/network.ts";
+import { lookingUp, type Peer } from "../step/network.ts";
 import { projectFile } from "../step/projectFile.ts";
 import { StepFault } from "../step/stepContext.ts";
 import { isOwnOrigin } from "./request.ts";
@@ -202,7 +202,7 @@ function connectorTo(
     ...tls,
     timeout: 0,
     allowH2: true,
-    lookup: lookUp,
+    ...lookingUp(target?.kind === "host" ? target.hostname : wanted),
     ...(target?.kind === "socket" && { socketPath: resolve(root, target.path) }),
     // For an IP address, TLS sends no name, and would check the certificate for the host that it connects to.
     ...(target?.kind === "host" && {

@@ -10,7 +10,7 @@ import mysql, {
 import * as z from "zod/mini";
 import type { MysqlAddress } from "../../pipeline/types/databaseUrl.ts";
 import { counted } from "../../text/counted.ts";
-import { lookUp } from "../step/network.ts";
+import { lookingUp } from "../step/network.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
@@ -184,7 +184,7 @@ async function connect(server: DatabaseServer, signal: AbortSignal): Promise<Con
   const isLocal = isSocket(hostname);
   const socket = isLocal
     ? createConnection({ path: hostname })
-    : createConnection({ host: hostname, port, lookup: lookUp });
+    : createConnection({ host: hostname, port, ...lookingUp(hostname) });
   socket.setNoDelay(true);
   // The library compares a certificate with the name that Node stores here; for an IP address, Node stores none.
   if (!isLocal) Object.assign(socket, { _host: hostname });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Socket } from "node:net";
 import pg from "pg";
 import type { PostgresAddress } from "../../pipeline/types/databaseUrl.ts";
-import { lookUp } from "../step/network.ts";
+import { lookingUp } from "../step/network.ts";
 import { type StepContext, StepFault } from "../step/stepContext.ts";
 import { type DatabaseServer, databaseServer, isSocket, openOn, whileWanted } from "./databaseServer.ts";
 import {
@@ -195,7 +195,8 @@ export class PostgresSession implements ServerSession {
 class ServerSocket extends Socket {
   override connect(to: unknown, host?: unknown): this {
     if (typeof to === "string") return super.connect(to);
-    return super.connect({ port: Number(to), host: String(host), lookup: lookUp });
+    const hostname = String(host);
+    return super.connect({ port: Number(to), host: hostname, ...lookingUp(hostname) });
   }
 }
 

@@ -66,21 +66,24 @@ export async function runSqlStep(step: SqlStep, stepContext: StepContext): Promi
   return lines.length === 0 ? succeeded : failed(lines.join("\n"));
 }
 
-/** Texts, quoted names and comments: a `?` in them is no parameter. */
+/** Texts, quoted names and comments: what stands in them is no part of a statement. */
 const quotedSql = /'[^']*'|"[^"]*"|`[^`]*`|--.*|\/\*[\s\S]*?\*\//g;
 
 /** @throws StepFault for a list that `in (?)` would compare as one text, so that nothing is found. PostgreSQL may mean an array. */
 function checkLists(work: SqlStep["work"], { kind }: Database): void {
-  const among =
-    kind === "mysql" ? "json_contains(?, cast(id as char))" : "in (select value from json_each(?))";
   for (const { params, text } of work.kind === "statements" && kind !== "postgres" ? work.statements : []) {
-    for (const { 0: written, 1: number, index } of text.matchAll(/\bin\s*\(\s*(?:\?|\$(\d+))\s*\)/gi)) {
-      const before = text.slice(0, index).replaceAll(quotedSql, "");
-      const place = number === undefined ? before.split("?").length - 1 : Number(number) - 1;
-      if (Array.isArray(params[place]))
-        throw new StepFault(
-          `a list is one parameter, which \`${written}\` compares as a whole: write \`${among}\``,
-        );
+    const bare = text.replaceAll(quotedSql, (part) => " ".repeat(part.length));
+    for (const { 0: written, 1: number, index } of bare.matchAll(/\bin\s*\(\s*(?:\?|\$(\d+))\s*\)/gi)) {
+      const place = number === undefined ? bare.slice(0, index).split("?").length - 1 : Number(number) - 1;
+      const list = params[place];
+      if (!Array.isArray(list)) continue;
+      const [of, value] =
+        typeof list[0] === "string" ? ["name", "json_quote(name)"] : ["id", "cast(id as char)"];
+      const instead =
+        kind === "mysql"
+          ? `for a column \`${of}\`, write \`json_contains(?, ${value})\``
+          : "write `in (select value from json_each(?))`";
+      throw new StepFault(`a list is one parameter, which \`${written}\` compares as a whole: ${instead}`);
     }
   }
 }

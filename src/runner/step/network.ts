@@ -7,19 +7,29 @@ export const loopback = [
   { address: "::1", family: 6 },
 ] as const;
 
+const ofThisMachine = /(?:^|\.)localhost$/i;
+
 /**
  * Takes `localhost` and names below it, such as `app.localhost`, for this machine by both of its addresses, as browsers do,
  * whatever the system's resolver says (RFC 6761, 6.3): a server may listen on one that the resolver doesn't name.
  */
-export const lookUp: LookupFunction = (hostname, options, callback) => {
-  if (!/(?:^|\.)localhost$/i.test(hostname)) return lookup(hostname, options, callback);
+const lookUp: LookupFunction = (hostname, options, callback) => {
+  if (!ofThisMachine.test(hostname)) return lookup(hostname, options, callback);
   lookup("localhost", options, (error, found, family) => {
-    const missing = loopback.filter(
-      ({ address }) => Array.isArray(found) && !found.some((one) => one.address === address),
-    );
-    callback(error, Array.isArray(found) ? [...found, ...missing] : found, family);
+    if (!options.all) return callback(error, found, family);
+    const named = Array.isArray(found) ? found : [];
+    const missing = loopback.filter(({ address }) => !named.some((one) => one.address === address));
+    callback(null, [...named, ...missing]);
   });
 };
+
+/**
+ * How a step's connection finds its host. Node gives up an address of several after 0.25 s, which a busy server of this machine
+ * may need; one that nothing listens on is refused at once.
+ */
+export function lookingUp(hostname: string) {
+  return { lookup: lookUp, ...(ofThisMachine.test(hostname) && { autoSelectFamilyAttemptTimeout: 10_000 }) };
+}
 
 /** The server of a request. */
 export interface Peer {

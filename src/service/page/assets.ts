@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Hono } from "hono";
+import { PipelineError } from "../../contract/errors.ts";
 
 const mediaTypes = new Map([
   ["page.css", "text/css; charset=utf-8"],
@@ -30,7 +31,8 @@ export function openAssets(folder: string): Assets {
   routes.get("/:name", (context) => {
     const name = context.req.param("name");
     const type = mediaTypes.get(name);
-    if (type === undefined) return context.notFound();
+    if (type === undefined)
+      throw new PipelineError("not-found", "There is no such file.", { next: "Open the page again." });
     const { body, version } = assetOf(name);
     const isExact = context.req.query("v") === version;
     const cache = isExact ? "public, max-age=31536000, immutable" : "no-cache";

@@ -10,8 +10,8 @@ import {
 } from "../../contract/run.ts";
 import type { stepToResumeAt } from "../../pipeline/stepToResumeAt.ts";
 import { changeNotes, commitText } from "../../text/changes.ts";
-import { sizeText } from "../../text/counted.ts";
 import { stripEscapeSequences } from "../../text/escapeSequences.ts";
+import { sizeText } from "../../text/size.ts";
 import { duration } from "../../text/time.ts";
 import { stepNotes } from "../../text/timeline.ts";
 import type { Caller } from "../store/keys.ts";

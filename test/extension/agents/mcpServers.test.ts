@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import type * as vscode from "vscode";
-import { mcpServers } from "../../../src/extension/window/ownTool.ts";
+import { mcpServers } from "../../../src/extension/window/pipelineTool.ts";
 
 /** As the editor makes it. */
 class Definition implements vscode.McpStdioServerDefinition {

@@ -135,6 +135,9 @@ describe("the announcement of a run's end", () => {
     session.reading.set({ ...reading, how: "followed" });
     assert.deepEqual(service.asked, [], "nothing is asked while events come");
     session.reading.set(undefined);
+    session.reading.set({ ...reading, how: "followed" });
+    assert.deepEqual(service.asked, [], "nor at 00:00 UTC");
+    session.currentClient = service.client(systemClock);
     session.reading.set({ ...reading, how: "asked" });
     session.reading.set({ ...reading, how: "followed" });
     await until(async () => {
@@ -146,6 +149,23 @@ describe("the announcement of a run's end", () => {
       service.asked.map(({ path }) => path),
       ["/api/runs/run_1", "/api/runs/run_2"],
     );
+  });
+
+  it("is not asked of another org's service, whose runs are others", async () => {
+    await using service = await LoopbackService.listen((_, response) =>
+      sendJson(response, 200, runOnWire({})),
+    );
+    const { session, tell, settle } = windowWith("all", memoryClaims(), [], service.client(systemClock));
+    const reading = { at: 0, servedAt: 0, how: "followed" } as const;
+    session.reading.set(reading);
+    await tell(run());
+    const { value } = session.state;
+    assert.ok(value.kind === "live");
+    session.state.set({ ...value, org: { ...value.org, orgId: "org_2" } });
+    session.currentClient = service.client(systemClock);
+    session.reading.set(reading);
+    await settle();
+    assert.deepEqual(service.asked, []);
   });
 
   it("is made once, by one of several windows", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { delimiter, join } from "node:path";
 import type { EnvironmentVariableCollection } from "vscode";
-import { putToolOnPath } from "../../../src/extension/window/ownTool.ts";
+import { putToolOnPath } from "../../../src/extension/window/pipelineTool.ts";
 
 /** The editor's collection, which outlives windows, with what was written into it since it was last looked at. */
 function variablesOfAnExtension() {

@@ -179,7 +179,21 @@ for (const programs of mysqlPrograms().filter(({ name }) => name === (isMariadb 
           params: [[1, 3]],
           expect: { rows: [{ f: 1 }, { f: 3 }] },
         });
+        await steps.succeeds({
+          query:
+            "select f from (select 'eu' as f union select 'us') as t where json_contains(?, json_quote(f))",
+          params: [["eu", "as"]],
+          expect: { rows: [{ f: "eu" }] },
+        });
       }
+      for (const [params, instead] of [
+        [[1, 3], "for a column `id`, write `json_contains(?, cast(id as char))`"],
+        [["eu"], "for a column `name`, write `json_contains(?, json_quote(name))`"],
+      ] as const)
+        assert.equal(
+          await steps.fails({ query: "select 1 where 1 in (?)", params: [params] }),
+          `a list is one parameter, which \`in (?)\` compares as a whole: ${instead}`,
+        );
       assert.equal(
         await steps.fails({ query: "select ?, ?", params: [1] }),
         "the statement takes 2 values, and `params` holds 1",

@@ -136,7 +136,7 @@ describe("an sql step on SQLite", () => {
         `a list is one parameter, which \`${written}\` compares as a whole: write \`in (select value from json_each(?))\``,
       );
     const query =
-      "select 1 as n where 'is it?' <> 'a' and 'a' in (?) and 1 in (select value from json_each(?))";
+      "select 1 as n -- was: where 1 in ($2)\nwhere 'is it?' <> 'a' and 'a' in (?) and 1 in (select value from json_each(?))";
     await steps.succeeds({ query, params, expect: { rows: [{ n: 1 }] } });
   });
 
