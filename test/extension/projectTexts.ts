@@ -26,10 +26,10 @@ export function filesLike(pattern: string): string[] {
 
 /** Every source file of the extension, and the texts that it shares with the tool, by its path, without its comments. */
 export const extensionSources: ReadonlyMap<string, string> = new Map(
-  [
-    ...filesLike("src/extension/**/*.ts"),
-    ...filesLike("src/text/{changes,counted,dayUse,refusalText,timeline}.ts"),
-  ].map((file) => [file, textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")]),
+  [...filesLike("src/extension/**/*.ts"), ...filesLike("src/text/*.ts")].map((file) => [
+    file,
+    textOf(file).replaceAll(/\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ""),
+  ]),
 );
 
 /** Every value that stands under a name, wherever it is in the manifest. */
