@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { ifThere } from "../../src/project/systemErrors.ts";
 
 /** A secret that was found where it may not be. */
 export interface Find {
@@ -73,8 +74,11 @@ export class KeySearch {
       const file = relative(folder, path).replaceAll("\\", "/");
       finds.push(...this.inText(file, `the name ${file}`));
       if (!entry.isFile() || isKnown(file)) continue;
+      // A program that is just ending may rename what it was writing.
+      const content = await ifThere(readFile(path));
+      if (content === undefined) continue;
       files.push(file);
-      finds.push(...this.in(await readFile(path), file));
+      finds.push(...this.in(content, file));
     }
     return { finds, files };
   }
